@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from kgmed.evaluate.datasets.answers import Consultation
+from kgmed.evaluate.datasets.questions import Consultation
 from kgmed.facts.plan import FromFrame
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import one_line

@@ -105,11 +105,11 @@ def process(variables: dict[str, str], *words: str) -> float:
 def warm(most: int) -> Times:
     """The median and the ninth decile of LiveQA's questions, each asked once, graphs and indexes open."""
     import kgmed
-    from kgmed.evaluate.datasets.answers import read_liveqa
+    from kgmed.evaluate.datasets import load
 
     session = kgmed.load().prepare()
     session.ask(UNKNOWN)
-    texts = list(dict.fromkeys(item.question.text for item in read_liveqa(data())))[: most or None]
+    texts = list(dict.fromkeys(item.question.text for item in load("liveqa", data())))[: most or None]
     took = []
     begin = perf_counter()
     for text in texts:
@@ -123,9 +123,9 @@ def warm(most: int) -> Times:
 
 def sets() -> dict[str, list[str]]:
     """All questions that the benchmarks have, by set."""
-    from kgmed.evaluate.datasets.answers import read_liveqa
+    from kgmed.evaluate.datasets import load
 
-    found = {"LiveQA": list(dict.fromkeys(item.question.text for item in read_liveqa(data())))}
+    found = {"LiveQA": list(dict.fromkeys(item.question.text for item in load("liveqa", data())))}
     for path in sorted(Path(__file__).parent.glob("*.jsonl")):
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
             text = row.get("question") or row.get("story") or row["text"]

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 import xxhash
+from _cohort import Cohort, Ranks
 from _data import data
 from numpy.typing import NDArray
 
 from kgmed.diagnose.engine import FEATURES, SIGNS, ConditionalChoice, DiagnosisEngine, fit
 from kgmed.diagnose.engine import weights as weights_of
 from kgmed.evaluate.datasets.cases import Packet, packets
-from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.base import ByRole
 from kgmed.graph.formats import obo as obo
 from kgmed.graph.store.build import build

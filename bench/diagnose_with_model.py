@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
+from _cohort import Cohort
 from _data import data
 from with_model import HERE, NotRecorded, Recorded
 
@@ -23,7 +24,6 @@ from kgmed.diagnose.engine import DiagnosisEngine, engine
 from kgmed.diagnose.retrieve import one_name
 from kgmed.disk import data_folder
 from kgmed.evaluate.datasets.cases import Packet, packets
-from kgmed.evaluate.diagnosing import Cohort
 from kgmed.graph import library
 from kgmed.graph.base import LocalGraph, names_of
 from kgmed.models.asking import strings

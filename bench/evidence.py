@@ -24,7 +24,7 @@ from _data import data
 from _recall import compare
 
 from kgmed.evaluate.datasets import load
-from kgmed.evaluate.datasets.answers import consultations
+from kgmed.evaluate.datasets.questions import consultations
 from kgmed.evaluate.items import Item
 from kgmed.graph import formats, library
 from kgmed.graph.store.build import build

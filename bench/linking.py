@@ -32,11 +32,12 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from kgmed.config import Config
-from kgmed.evaluate.datasets import annotated, known_other, load
+from kgmed.evaluate.datasets import known_other, load
+from kgmed.evaluate.datasets.described import BC5CDR
 from kgmed.evaluate.linking import Concepts, LinkingCase, mention, names_of
 from kgmed.graph.base import Alias, Match, NodeRow, Scope, Source
 from kgmed.graph.formats import cmekg, obo
-from kgmed.graph.formats.pubtator import documents, read_pubtator
+from kgmed.graph.formats.releases import documents, read_pubtator
 from kgmed.graph.library import load as load_graph
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
@@ -316,7 +317,7 @@ def xlbel(folder: Path, seed: int, data: Path) -> Task:
 
 def tasks(data: Path, folder: Path, seed: int) -> dict[str, Callable[[], Task]]:
     """The tasks by name; a training task is only for --fit."""
-    parts = {part: data / file for part, file in annotated.FILES.items()}
+    parts = {part: data / file for part, file in BC5CDR.items()}
     made: dict[str, Callable[[], Task]] = {
         "HPO": lambda: hpo(folder, seed, data),
         "CMeKG": lambda: chinese(folder, seed, data),

@@ -29,7 +29,7 @@ from _recall import gold_ids
 
 from kgmed.config import settings_of
 from kgmed.evaluate.datasets import load
-from kgmed.evaluate.datasets.answers import Consultation
+from kgmed.evaluate.datasets.questions import Consultation
 from kgmed.graph import formats, library
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store

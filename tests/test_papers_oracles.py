@@ -15,7 +15,7 @@ import pytest
 
 import kgmed
 from kgmed.errors import PromptTooLong
-from kgmed.evaluate.datasets.answers import consultations
+from kgmed.evaluate.datasets.questions import consultations
 from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
 from kgmed.graph.store.build import build

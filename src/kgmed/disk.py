@@ -41,8 +41,6 @@ def graphs_folder() -> Path:
     return data_folder() / "graphs"
 
 
-# What file systems do differently: the one place that knows on which system this runs.
-
 _WAIT = 2.0  # seconds for another process to close a file; ours
 _AGAIN = 0.02
 _FULL = 51  # F_FULLFSYNC of macOS (sys/fcntl.h), which Python has there only

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
-from kgmed.evaluate.datasets.annotated import FILES
+from kgmed.evaluate.datasets.described import BC5CDR
 
 TRAIN = "1|t|Aspirin and ulcer\n1|a|None.\n1\t0\t7\tAspirin\tChemical\tD001241\n1\t12\t17\tulcer\tDisease\tD014456\n"
 TEST = (
@@ -22,9 +22,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with BC5CDR's files, made up, and the graph of the first."""
     folder = tmp_path_factory.mktemp("linking")
     (folder / "bc5cdr").mkdir()
-    for file, text in zip(FILES.values(), (TRAIN, TRAIN, TEST), strict=True):
+    for file, text in zip(BC5CDR.values(), (TRAIN, TRAIN, TEST), strict=True):
         (folder / file).write_bytes(gzip.compress(text.encode()))
-    assert kgmed(folder, "graph", "build", "cdr", str(folder / FILES["train"])).exit_code == 0
+    assert kgmed(folder, "graph", "build", "cdr", str(folder / BC5CDR["train"])).exit_code == 0
     return folder
 
 

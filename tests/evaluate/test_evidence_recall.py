@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.datasets.answers import Consultation, consultations
+from kgmed.evaluate.datasets.questions import Consultation, consultations
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Evidence, Relation, Triple

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import sys
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,12 @@ from kgmed.diagnose.engine import DiagnosisEngine
 from kgmed.diagnose.patient import Patient
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets.cases import Packet, packet, packets
-from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.store.store import Store
 from pheno_graph import annotated
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
+
+from _cohort import Cohort, Ranks
 
 CASE: dict[str, Any] = {
     "id": "PMID_1_boy",

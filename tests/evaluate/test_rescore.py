@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from kgmed.cli import app
 from kgmed.errors import SourceError
 from kgmed.evaluate import rescore
-from kgmed.evaluate.datasets import exams
+from kgmed.evaluate.rescore import RECORDED
 
 QUESTION = "吃什么？\nA: 米饭\nB: 面条\n"
 RIGHT = {"MindMap": 247, "GPT-3.5": 209, "GPT-4": 288, "BM25": 199, "embedding": 217, "KG retriever": 168}
@@ -27,7 +27,7 @@ def recorded(folder: Path, replies: Sequence[tuple[str, str]], *, gold: str = "A
     """The file of ExplainCPE where every system said the same, with its grade."""
     columns = [name for pair in rescore.SYSTEMS.values() for name in pair]
     rows = [[question, gold, *(reply * len(rescore.SYSTEMS))] for reply in replies]
-    write(folder / exams.RECORDED, ["Question", "label_choice", *columns], rows)
+    write(folder / RECORDED, ["Question", "label_choice", *columns], rows)
     return folder
 
 
@@ -127,7 +127,7 @@ def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -
 def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_told(tmp_path: Path) -> None:
     columns = [name for pair in rescore.SYSTEMS.values() for name in pair]
     rows = [[QUESTION, "A", *["A: 米饭", "1"] * 5, "A: 米饭", "0"], [QUESTION, "A", *["A: 米饭", "0"] * 6]]
-    write(tmp_path / exams.RECORDED, ["Question", "label_choice", *columns], rows)
+    write(tmp_path / RECORDED, ["Question", "label_choice", *columns], rows)
     found = rescore.rescore_explaincpe(rescore.read(tmp_path))
     assert [(f.contradicted, f.unequal) for f in found] == [(1, 1)] * 5 + [(2, 1)]
     assert [(f.agreement, f.agreement_equal) for f in found] == [(0.5, 0)] * 5 + [(0, 0)]

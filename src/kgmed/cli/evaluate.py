@@ -268,9 +268,6 @@ def _findings(means: Any, found: Any, difference: Any, *, trained: bool) -> list
     ]
 
 
-# --- `kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it.
-
-
 app = typer.Typer(no_args_is_help=True)
 app.add_typer(rescore_app, name="rescore", help="Score the papers' recorded answers again.")
 app.command()(report)

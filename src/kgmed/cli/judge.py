@@ -17,8 +17,10 @@ from kgmed.errors import BadInput, UnknownName
 # `kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph.
 
 if TYPE_CHECKING:
+    from kgmed.evaluate.checking import CheckCase, Checking, Share
     from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
-    from kgmed.graph.formats.pubtator import Document
+    from kgmed.evaluate.sheets import Filled
+    from kgmed.graph.formats.releases import Document
     from kgmed.toolkit import Toolkit
 
 # --- `kgmed eval linking` and `kgmed eval check`: how often names are linked, and sentences judged, as they should be.
@@ -98,16 +100,17 @@ def _traps(toolkit: "Toolkit", each: int, seeds: int, *, as_json: bool) -> None:
 
 def _read_texts(name: str, data: Path, part: str, number: int) -> "tuple[list[Document], Names]":
     """The texts of a set, if it has any, and its names with their concepts, each name of a concept once."""
-    from kgmed.evaluate.datasets import annotated, known_other
+    from kgmed.evaluate.datasets import known_other
+    from kgmed.evaluate.datasets.described import BC5CDR, read_abstracts
 
     found = known_other(name, "linking", data)
     limit = number or None
-    if found is not annotated.BC5CDR:
+    if found.name != "bc5cdr":
         pairs: Iterator[tuple[str, str]] = islice(found.read(data), limit)
         return [], [(mention, (concept,)) for mention, concept in pairs]
-    if part not in annotated.FILES:
-        raise UnknownName("part", part, annotated.FILES)
-    documents = list(islice(annotated.read_bc5cdr(data, part=part), limit))
+    if part not in BC5CDR:
+        raise UnknownName("part", part, BC5CDR)
+    documents = list(islice(read_abstracts(data / BC5CDR[part]), limit))
     marked = dict.fromkeys((m.surface, m.ids) for d in documents for m in d.marked if len(m.ids) == 1)
     return documents, list(marked)
 
@@ -130,8 +133,6 @@ def _shown(value: object) -> object:
 
 # `kgmed eval check`: how often the check of an answer's sentences is right, on sentences made from a graph.
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.checking import CheckCase, Checking, Share
 
 _BARS = {"true": 0.85, "number": 0.98, "unit": 0.98}  # the others: .95
 
@@ -301,8 +302,6 @@ def ratings(
 
 # `kgmed eval sheets` and `show`: sheets of retrieved knowledge for raters, and a data set before it is asked.
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.sheets import Filled
 
 SheetsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SHOWN = 200  # characters of a question

@@ -63,9 +63,6 @@ def get(
         screen.lines([f"{name} is {'already here' if was_here else 'now here'}: {path}"])
 
 
-# --- `kgmed methods`: what each method is, and all of them on the same questions.
-
-
 app = typer.Typer(no_args_is_help=False)
 
 HEADER = (

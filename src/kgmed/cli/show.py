@@ -277,8 +277,6 @@ def page() -> Page:
 Out = Callable[..., None]
 
 
-# How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs.
-
 if TYPE_CHECKING:
     import rich.style
     from rich.text import Text
@@ -315,9 +313,6 @@ def steps(what: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(styled(what)) as status:
         yield lambda step: status.update(styled(step))
-
-
-# --- How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs.
 
 
 def _write(text: str, *, problem: bool = False) -> None:

@@ -163,7 +163,7 @@ def linker(
 ) -> None:
     """Train the scorer that decides what a name is linked to, on texts whose entities are marked."""
     from kgmed.evaluate.linking import Concepts, names_of
-    from kgmed.graph.formats.pubtator import documents
+    from kgmed.graph.formats.releases import documents
     from kgmed.graph.library import load
     from kgmed.linking.decide import OWN
     from kgmed.toolkit import Toolkit

@@ -14,6 +14,7 @@ thrombocytopenia is not thrombocytosis. What may be linked is known from the rul
 
 import random
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,28 +58,8 @@ class Form:
         return "{a}" in self.english and "{b}" in self.english
 
 
-FORMS = (
-    Form(Role.FINDING, "Does {a} cause {b}?", "{a}会引起{b}吗？"),
-    Form(Role.FINDING, "Is {b} a symptom of {a}?", "{b}是{a}的症状吗？"),
-    Form(Role.FINDING, "Can people with {a} have {b}?", "{a}会有{b}吗"),
-    Form(Role.TREATS, "Can {a} treat {b}?", "{a}能治{b}吗？"),
-    Form(Role.TREATS, "Can {b} be treated with {a}?", "{b}可以用{a}治疗吗？"),
-    Form(Role.ADVERSE, "Can {a} cause {b}?", "{a}会引起{b}吗？"),
-    Form(Role.ADVERSE, "Is {b} a side effect of {a}?", "{b}是{a}的不良反应吗？"),
-    Form(Role.COMPLICATION, "Can {a} lead to {b}?", "{a}会导致{b}吗？"),
-    Form(Role.INTERACTS, "Does {a} interact with {b}?", "{a}和{b}有相互作用吗？"),
-    Form(Role.INTERACTS, "Can I take {a} with {b}?", "{a}能和{b}一起吃吗？"),
-    Form(Role.RISK, "Does {b} raise the risk of {a}?", "{b}会增加{a}的风险吗？"),
-    Form(Role.CAUSE, "Is {a} caused by {b}?", "{a}是由{b}引起的吗？"),
-    Form(Role.TESTS, "Is {a} a test for {b}?", "{a}能检查{b}吗？"),
-    Form(Role.GENE, "Is {b} a gene of {a}?", "{a}和{b}基因有关吗？"),
-    Form(Role.INHERITANCE, "Is {a} inherited by {b}?", "{a}是{b}吗？"),
-    Form(Role.FINDING, "What are the symptoms of {a}?", "{a}有什么症状？"),
-    Form(Role.TREATS, "What drugs treat {b}?", "{b}吃什么药？"),
-    Form(Role.ADVERSE, "What are the side effects of {a}?", "{a}有什么副作用？"),
-    Form(Role.TESTS, "Which tests are done for {b}?", "{b}做什么检查？"),
-    Form(Role.CARE, "Which department treats {a}?", "{a}挂什么科？"),
-)
+_WORDS = tomllib.loads((resources.files(__package__) / "generated.toml").read_text(encoding="utf-8"))
+FORMS = tuple(Form(Role(role), english, chinese) for role, english, chinese in _WORDS["forms"])
 
 
 @dataclass(frozen=True)
@@ -205,21 +186,13 @@ def tally(made: Sequence[Made], ask: Callable[[str], Run], language: str, *, sho
 
 Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
-_PREFIXES_CJK = ("左旋", "右旋", "去甲", "去氧", "氟", "氯", "溴", "异", "新", "甲基", "羟", "复方", "聚乙二醇")
-_SUFFIXES_CJK = ("那多", "替尼", "洛尔", "酰胺", "烷酮", "受体", "抗体", "类似物", "拮抗剂", "酶抑制剂")
-_BRACKETS_CJK = ("（重组）", "（Ⅱ）", "（200/0.5）", "（B）氯化钾", "（复方）", "(1:20)")
-_PREFIXES = ("levo", "nor", "dextro", "fluoro", "iso", "levo-", "des-", "N-", "pro")
-_SUFFIXES = ("amide", "-like", " analogue", "tinib", " antagonist", " receptor")
-_BRACKETS = (" (recombinant)", " (II)", " (200/0.5)", "-B12")
-_THINGS_CJK = (("假性", ""), ("非", ""), ("抗", ""), ("类", ""), ("", "疫苗"), ("", "抗体"), ("", "样肉芽肿"))
-_THINGS = (("pseudo", ""), ("pseudo-", ""), ("non-", ""), ("anti-", ""), ("anti", ""), ("non", ""), ("", "-like"))
+_EN, _ZH = _WORDS["en"], _WORDS["zh"]
 _BEGINNINGS = {"hyper", "hypo", "tachy", "brady", "macro", "micro", "poly", "oligo", "increase", "decrease"}
 _SAME = 8  # letters that two forms of a word share
 _JOINED = re.compile("[/:]")  # two names in one
 _DESCRIBED = re.compile(
     r"^[是为每含其药]|本品|适量|辅[料科]|以外|分为|联用|类|多种|皮下注射|为.*剂|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[伴及的与]|联合|[—、/《]|[0-9]|来自|^名称|^有|剂为|^赋[形型]剂|.如.|[a-z]mg$|[，。；：,;:.]|样$|[（(\[]"
 )  # no names
-_ASKED_CJK, _ASKED = "{}有什么注意事项？", "What should I know about {}?"
 _SHORTEST, _SHORTEST_CJK, _LONGEST = 5, 3, 40
 _ALIKE = 2  # edits between two names that look alike
 _EACH = 24  # names that are compared with one
@@ -263,12 +236,12 @@ def traps(graph: LocalGraph, *, each: int = 40, seed: int = 0) -> list[TrapCase]
     )
     made: list[TrapCase] = []
     for rule, affixes, affixes_cjk in (
-        ("prefix", _before(_PREFIXES), _before(_PREFIXES_CJK)),
-        ("suffix", _behind(_SUFFIXES), _behind(_SUFFIXES_CJK)),
-        ("bracket", _behind(_BRACKETS), _behind(_BRACKETS_CJK)),
+        ("prefix", _before(_EN["prefixes"]), _before(_ZH["prefixes"])),
+        ("suffix", _behind(_EN["suffixes"]), _behind(_ZH["suffixes"])),
+        ("bracket", _behind(_EN["brackets"]), _behind(_ZH["brackets"])),
     ):
         made += islice(_with_affixes(rule, drugs, affixes, affixes_cjk, graph), 2 * each)
-    made += islice(_with_affixes("thing", things, _THINGS, _THINGS_CJK, graph), 2 * each)
+    made += islice(_with_affixes("thing", things, _EN["things"], _ZH["things"], graph), 2 * each)
     made += islice(_opposites(graph, things), 4 * each)
     return made
 
@@ -399,7 +372,7 @@ def _with_affixes(
 
 
 def _case(rule: str, name: str, real: str, right: frozenset[str] = frozenset()) -> TrapCase:
-    asked = _ASKED_CJK if has_cjk(name) else _ASKED
+    asked = _ZH["asked"] if has_cjk(name) else _EN["asked"]
     start = asked.index("{")
     return TrapCase(rule, asked.format(name), start, start + len(name), real, right)
 

@@ -8,9 +8,6 @@ from typing import Generic, Literal, TypeVar
 from kgmed.errors import BadInput
 from kgmed.records import Question, Run
 
-# --- What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things.
-
-
 T = TypeVar("T")
 Task = Literal["choice", "text", "entities"]
 Other = Literal["diagnosis", "linking", "recognition", "graph"]  # what holds no questions

@@ -18,7 +18,7 @@ import xxhash
 from kgmed.errors import SourceError, UnknownName
 from kgmed.graph.base import LocalGraph, Match, Scope
 from kgmed.graph.formats.base import whole_text
-from kgmed.graph.formats.pubtator import Document
+from kgmed.graph.formats.releases import Document
 from kgmed.language.text import normalise
 from kgmed.linking.cascade import Cascade
 from kgmed.models.w2ner import FoundEntity, Part

@@ -10,8 +10,8 @@ from typing import Any
 from rapidfuzz.distance import LCSseq
 
 from kgmed.errors import SourceError, Unavailable
-from kgmed.evaluate.datasets.exams import RECORDED, options_within
 from kgmed.evaluate.datasets.files import FETCH, csv_rows, field
+from kgmed.evaluate.datasets.questions import options_within
 from kgmed.evaluate.metrics.text import rouge_l, words
 from kgmed.evaluate.scores import Difference, Mean, mean, paired_bootstrap
 from kgmed.steps.options import ParsedChoice, parse_choice
@@ -30,6 +30,7 @@ SYSTEMS = {  # the column of replies, the column of grades
     "embedding": ("document+embedding", "embedding_acc"),
     "KG retriever": ("kg_retrival", "kg_acc"),
 }
+RECORDED = "explaincpe/mindmap_output_explainpe_acc_final.csv"  # in the data folder
 GRADES = {"1": "right", "0": "wrong", "2": "failed"}
 WANTED = 0.98  # the agreement asked for
 _HEAD = re.compile(r"([A-Z])\s*[:：]")

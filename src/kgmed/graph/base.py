@@ -159,9 +159,6 @@ class Source:
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known
 
 
-# --- The protocol of a knowledge graph, whether its files are here or its answers come from a server.
-
-
 @dataclass(frozen=True, slots=True)
 class Match:
     """An entity that a name led to, by which of its names, and how."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.graph.base import Scope
-from kgmed.graph.names import contradicts
+from kgmed.graph.names import NAME_WORDS, contradicts
 from kgmed.graph.store.store import Store
 from kgmed.language.text import has_cjk, lazily, normalise
 from kgmed.vocabulary import BRAND, Predicate
@@ -431,27 +431,7 @@ def _kinds_fit(one: RecordFacts, other: RecordFacts) -> bool:
     return kinds <= CONDITION
 
 
-_QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
-    ("小儿 儿童 幼儿 婴儿 少年", r"pa?ediatric|child|infan|juvenil|adolescen|neonat"),
-    ("新生儿 胎儿", r"neonat|newborn|f(?:o)?etal|infan|congenit"),
-    ("老年", r"senil|age|elder|old"),
-    ("妊娠 产后 产褥 孕", r"pregnan|gestat|partum|puerper|matern|gravid"),
-    ("先天", r"congen|inborn|heredit|famil"),
-    ("急性", r"acute"),
-    ("慢性", r"chronic"),
-    ("原发", r"primary|essential|idiopath|hepatocellular"),
-    ("继发", r"secondary"),
-    ("恶性", r"malign|cancer|carcin|sarcom|melanom|lymphom|pernicious"),
-    ("良性", r"benign"),
-    ("转移", r"metasta|secondary"),
-    ("反复 复发", r"recurren|relaps"),
-    ("外伤 创伤", r"traum|injur"),
-    ("药物", r"drug|medic|toxic"),
-    ("胆囊", r"gall|chole"),
-    ("阑尾", r"appendi|append"),
-    ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
-)  # fmt: skip
-_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产褥")  # of some people only
+_OF_SOME: tuple[str, ...] = tuple(NAME_WORDS["of_some"])
 
 
 def of_some(name: str) -> bool:
@@ -463,7 +443,7 @@ def of_some(name: str) -> bool:
     return any(word in name for word in _OF_SOME)
 
 
-_QUALIFIED = tuple((tuple(words.split()), lazily(english)) for words, english in _QUALIFIERS)
+_QUALIFIED = tuple((tuple(words.split()), lazily(english)) for words, english in NAME_WORDS["qualifiers"])
 
 
 def _qualifies(one: RecordFacts, other: RecordFacts) -> bool:

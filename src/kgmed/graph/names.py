@@ -1,10 +1,12 @@
 """Finding a graph's names by their form: spelled alike, in other words, or in another language."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -331,47 +333,11 @@ _PAIRS = (
 )
 _ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
-OPPOSITES = (
-    ("hyper", "hypo"),
-    ("tachy", "brady"),
-    ("macro", "micro"),
-    ("poly", "oligo"),
-    ("increase", "decrease"),
-    ("enlarge", "small"),
-    ("enlarge", "decrease"),
-    ("increase", "small"),
-    ("left", "right"),
-    ("upper", "lower"),
-    ("long", "short"),
-    ("acute", "chronic"),
-    ("proximal", "distal"),
-    ("anterior", "posterior"),
-    ("male", "female"),
-    ("dominant", "recessive"),
-    ("malignant", "benign"),
-    ("early", "late"),
-    ("hard", "soft"),
-    ("fast", "slow"),
-)
-OPPOSITES_CJK = (
-    "高低",
-    "左右",
-    "上下",
-    "急慢",
-    "增减",
-    "多少",
-    "升降",
-    "前后",
-    "内外",
-    "男女",
-    "硬软",
-    "长短",
-    "大小",
-)
-
-
-_SIDES = {"left", "right", "male", "female", "early", "late", "hard", "soft", "fast", "slow", "acute", "chronic"}
-TURNING = frozenset(word for pair in OPPOSITES for word in pair) - _SIDES  # between a name's words these make another
+NAME_WORDS = tomllib.loads(Path(__file__).with_name("name_words.toml").read_text(encoding="utf-8"))
+OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in NAME_WORDS["opposites"])
+OPPOSITES_CJK: tuple[str, ...] = tuple(NAME_WORDS["opposites_cjk"])
+# between a name's words these make another
+TURNING = frozenset(word for pair in OPPOSITES for word in pair) - frozenset(NAME_WORDS["sides"])
 
 
 class Rewordings:

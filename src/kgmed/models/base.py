@@ -159,9 +159,6 @@ def is_call(said: object) -> tuple[str, dict[str, Any]] | None:
     return (said["tool"], arguments) if isinstance(arguments, dict) else None
 
 
-# The protocols of models: a language model, an encoder, a scorer of pairs.
-
-
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation with a language model."""

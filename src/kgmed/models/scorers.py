@@ -82,8 +82,6 @@ class BM25Index:
         return [i for i in np.argsort(-scores, kind="stable").tolist() if scores[i] > 0][:keep]
 
 
-# Scorers of pairs of texts without a transformer: words and cosines, plain or trained on a graph.
-
 # --- A pair scorer without a model of its own: words in common and an encoder's cosine.
 # No cross-encoder's weights come with kgmed. This stands in for one, and its name says so.
 

@@ -131,14 +131,6 @@ def _after(names: Sequence[Sequence[int]], before: tuple[int, ...]) -> dict[int,
     return after
 
 
-# --- A language model in this process through `transformers`: by a folder, a name on the model hub, or a GGUF file.
-# Larger in memory than `Gguf`; for models of a hub, for GPUs, for what is trained here, and for many calls at once
-# (what
-# is faster on a CPU: bench/batching.py). Gives log-probabilities as well: `perplexities` of a text, and the choice of
-# an
-# option by its likelihood.
-
-
 AUTO = "auto"
 _CONTEXT = 2048  # tokens, where the model names no limit
 

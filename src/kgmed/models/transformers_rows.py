@@ -294,13 +294,6 @@ def _end(reply: Future[R], said: R | None = None, *, error: Exception | None = N
             reply.set_exception(error)
 
 
-# --- Replies of a causal model of `transformers` that grow together, a token each at every step.
-# A prompt is read when its call joins, without padding where none is of its length; from then on each step computes the
-# next token of every row. What the model remembers of all rows (keys and values of its layers) lies in one array a
-# layer:
-# a row ends at the same column as all others, and a row that leaves is replaced by the last one.
-
-
 _SPARE = 128  # columns that are kept free where the array is laid out anew
 _APART = 100  # tokens of padding that are read in the time that reading a prompt apart takes (bench/batching.py)
 _ATTENTION = {"full_attention", "sliding_attention", "chunked_attention"}

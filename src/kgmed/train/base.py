@@ -158,9 +158,6 @@ def snapshot(policy: Policy) -> dict[str, "Tensor"]:
 # is the same, bit by bit, as one that never stopped.
 
 
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
-
 FORMAT = "kgmed training 2"
 _AGAIN = "remove the folder to begin again"
 

@@ -73,9 +73,6 @@ def _read(body: Any, ids: "Tensor", seen: "Tensor", kept: Any = None) -> Any:
 # alone, a step over the same prompts costs about a third.
 
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 _TRIED = (3, 1, 2, 5, 4)  # any tokens, to see that the halves are the whole
 
 
@@ -140,15 +137,6 @@ def _shallow(body: Any) -> Any:
     twin = copy.copy(body)
     twin._modules = dict(body._modules)
     return twin
-
-
-# --- A causal language model with a value head: what the policies share.
-# Only hidden states where an action is taken go through the language model's head; logits of whole prompts would need
-# several gigabytes. Nothing is dropped out, so that an answer is as likely when it is trained on as when it was given.
-
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,10 +120,6 @@ class ChoicePolicy:
 # --- The paper's policy: the model writes its answer freely, token by token.
 
 
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Free:
     """Answers of at most `longest` tokens, drawn at temperature 1, so that the policy is what is trained."""
@@ -335,9 +331,6 @@ def tiny(
         model = transformers.LlamaForCausalLM(config)
     how = tuning or Tuning()
     return build("tiny", model, tokens, Tuning(full=True, bf16=how.bf16, device=how.device), seed=seed)
-
-
-# --- Policies by the names that a person types.
 
 
 Kind = Literal["choice", "free", "tiny"]

@@ -21,7 +21,7 @@ from kgmed.train.run import Processes, processes
 
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
 
 def per_action(rewards: "Tensor", penalty: "Tensor", mask: "Tensor") -> "Tensor":
@@ -87,18 +87,6 @@ def clipped_loss(new: "Tensor", old: "Tensor", advantage: "Tensor", clip: float)
 def value_loss(values: "Tensor", returns: "Tensor") -> "Tensor":
     """Half the squared error of each action's value."""
     return 0.5 * (values - returns) ** 2
-
-
-# --- Proximal policy optimisation (Schulman et al. 2017) of a policy against a reward: one loop, to be read from the
-# top.
-# A step draws questions, lets the policy answer each, asks the reward, and climbs the clipped objective for a few
-# epochs.
-# Token level with generalised advantage estimation (`kgmed.train.ppo`). What the reward cannot judge (None) is counted
-# and moves nothing.
-
-
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
 
 
 Baseline = Literal["value", "group"]

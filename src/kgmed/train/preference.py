@@ -258,11 +258,6 @@ class ByLikelihood:
             yield zip(part, logp, strict=True)
 
 
-# --- A reward model learnt from a judge's preferences (Bradley and Terry 1952), used as the reward of the same PPO.
-# The score of an answer is linear in the words of its question, and pairs of neighbouring words, each crossed with the
-# answer: small enough to be learnt from some thousand pairs in seconds, and the same for all policies.
-
-
 Floats = NDArray[np.float64]
 _BIAS = ""
 

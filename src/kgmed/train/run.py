@@ -137,10 +137,6 @@ def peak_memory(device: str) -> int:
     return most_memory() >> 20
 
 
-# --- One training run in a folder: a log line a step, checkpoints, and going on where it stopped.
-# The folder holds `log.jsonl`, `checkpoint.safetensors` and `start.safetensors`, the weights that the run began with.
-
-
 CHECKPOINT, LOG, START = "checkpoint.safetensors", "log.jsonl", "start.safetensors"
 BOARDS = ("tensorboard", "wandb")
 Row = dict[str, Any]

@@ -20,7 +20,9 @@ from kgmed.train.task import Task, policy_answers
 
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from collections.abc import Callable
+
+    from torch import Generator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +77,6 @@ def _backward(policy: Policy, questions: Sequence[str], texts: Sequence[str], ro
 def _parts(rows: list[int], size: int) -> Iterator[list[int]]:
     return (rows[i : i + size] for i in range(0, len(rows), size))
 
-
-# --- The three ways to train a policy for a task: supervised, by the graph (RLKGF), by a judge's preferences (RLAIF).
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Generator, Tensor
 
 Labels = Literal["true", "random"]
 Way = Literal["ppo", "grpo", "rloo"]

@@ -112,11 +112,6 @@ def relations(batch: Sequence[Example], kinds: Sequence[str]) -> Tensor:
     return made
 
 
-# --- The training of a tagger: every epoch is told of, kept, and can be gone on from as if it had never stopped.
-# The folder holds the best tagger so far (by F1 on dev), `log.jsonl` (one line an epoch), `last.safetensors` (all that
-# going on needs) and in the end `figures.json`. Everything is chosen on dev; test is looked at once, when all is done.
-
-
 LAST, LOG, FIGURES = "last.safetensors", "log.jsonl", "figures.json"
 
 

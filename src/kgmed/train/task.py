@@ -52,9 +52,6 @@ def read(path: Path) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-# --- Diagnosis as a task for a language model: a question a case, the answer one disease of a closed list.
-
-
 if TYPE_CHECKING:
     from torch import Generator
 

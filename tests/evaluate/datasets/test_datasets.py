@@ -264,7 +264,7 @@ def test_questions_of_cmb_exam_have_every_letter_of_its_key(tmp_path: Path) -> N
     with pytest.raises(SourceError, match="item 0 has the answer 'E' and the options AB"):
         load("cmb-exam", tmp_path)
     key.write_text(json.dumps([{"id": 3, "answer": "A"}]), encoding="utf-8")
-    with pytest.raises(SourceError, match=r"item 0 has the id 1, which cmb_exam/CMB-test-choice-answer.json lacks"):
+    with pytest.raises(SourceError, match=r"item 0 has the id 1, which CMB-test-choice-answer.json lacks"):
         load("cmb-exam", tmp_path)
     key.write_text(json.dumps([{"id": 3, "key": "A"}]), encoding="utf-8")
     with pytest.raises(SourceError, match=r"CMB-test-choice-answer.json.*item 0 lacks answer"):

@@ -10,12 +10,12 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets import load
 from kgmed.evaluate.datasets import patients as of_name
 from kgmed.evaluate.datasets.diagnosis import (
+    asked,
     counted_graph,
     dialogue_cases,
     english_of_dxy,
     option_letters,
-    read_dialogues,
-    read_patients,
+    read_split,
 )
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.reproduce import _dropped
@@ -69,19 +69,19 @@ def test_the_symptoms_that_dialogues_list_are_known_without_the_file_beside_them
 def test_what_is_no_dialogue_is_refused_with_its_number(tmp_path: Path, row: object) -> None:
     path = written(tmp_path, {"disease_tag": "Asthma", "dialogs": TURNS}, row, listed=LISTED)
     with pytest.raises(SourceError, match=r"train.json:2.*Dialog 2"):
-        read_dialogues(path, path)
+        read_split(path, path, form="dialogues", name="MDDial", language="en")
 
 
 def test_a_dialogue_without_a_disease_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, TURNS[:2], listed=LISTED)
     with pytest.raises(SourceError, match="without a disease"):
-        read_dialogues(path, path)
+        read_split(path, path, form="dialogues", name="MDDial", language="en")
 
 
 def test_one_bad_dialogue_of_a_published_file_is_left_out_and_told(tmp_path: Path) -> None:
     good = [{"disease_tag": "Asthma", "dialogs": TURNS}] * 120
     path = written(tmp_path, *good[:60], TURNS[:2], *good[60:], listed=LISTED)
-    made = read_dialogues(path, path)
+    made = read_split(path, path, form="dialogues", name="MDDial", language="en")
     assert (len(made.train) + len(made.validation), len(made.test)) == (120, 120)
     assert made.dropped == ("train.json:61: has a case without a disease",) * 2
     told = mkdir_of_mddial(tmp_path, path)
@@ -101,7 +101,7 @@ def mkdir_of_mddial(folder: Path, file: Path) -> Path:
 
 def patients(language: str, words: dict[str, str]) -> list[Item]:
     cases = {"test": [Case("1", ("发烧",), ("咳嗽",), ("皮疹",), "肺炎"), Case("2", ("咳嗽",), disease="上呼吸道感染")]}
-    return list(read_patients(Path(), cases=lambda _: cases, language=language, words=lambda: words))
+    return list(asked(cases, language, words))
 
 
 def test_a_patient_is_asked_about_in_chinese_or_in_english_words() -> None:

@@ -14,7 +14,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.doctor import preview
 from kgmed.graph.export import export
-from kgmed.graph.formats import base, json_stream
+from kgmed.graph.formats import base, json_records
 from kgmed.graph.library import build_graph, load, source_of
 from kgmed.records import Role
 
@@ -366,7 +366,7 @@ def _triples(name: str) -> list:  # type: ignore[type-arg]
 def test_obo_graphs_are_read_a_piece_at_a_time_as_they_are_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None, times: int
 ) -> None:
-    monkeypatch.setattr(json_stream, "_READ", 7 if times == 1 else 4096)
+    monkeypatch.setattr(json_records, "_READ", 7 if times == 1 else 4096)
     meta = {"xrefs": [{"val": "x:[{"}]}
     nodes = [
         {"id": f"{_OBO_IRI}/D_{i}", "lbl": f"disease {i} – 病", "type": "CLASS", "meta": meta} for i in range(times)

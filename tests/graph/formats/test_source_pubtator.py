@@ -7,7 +7,7 @@ import pytest
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Scope
-from kgmed.graph.formats import pubtator
+from kgmed.graph.formats import releases
 from kgmed.records import Role, Support
 
 TITLE, ABSTRACT = "Famotidine delirium", "FAM and famotidine caused it in BRCA1 carriers."
@@ -37,7 +37,7 @@ def made(folder: Path, text: str = FILE) -> Path:
 
 
 def test_the_places_are_those_of_title_and_abstract_together(tmp_path: Path) -> None:
-    first, second = pubtator.documents(made(tmp_path))
+    first, second = releases.documents(made(tmp_path))
     assert (first.id, first.line, first.text) == ("7", 1, f"{TITLE} {ABSTRACT}")
     assert all(first.text[m.start : m.end] == m.surface for m in first.marked)
     assert [m.ids for m in first.marked] == [
@@ -52,7 +52,7 @@ def test_the_places_are_those_of_title_and_abstract_together(tmp_path: Path) -> 
 
 
 def test_relations_are_edges_with_their_publications_and_concepts_have_the_names_of_the_texts(tmp_path: Path) -> None:
-    source = pubtator.read_pubtator(made(tmp_path))
+    source = releases.read_pubtator(made(tmp_path))
     rows = list(source.rows())
     edge = EdgeRow("MESH:D015738", "chemical_induced_disease", "MESH:D003693", 1.0, (Support("PMID:7"),))
     assert rows[0] == edge
@@ -70,7 +70,7 @@ def test_relations_are_edges_with_their_publications_and_concepts_have_the_names
 def test_a_packed_file_is_read_as_the_plain_one(tmp_path: Path) -> None:
     packed = tmp_path / "a.gz"
     packed.write_bytes(gzip.compress(FILE.encode()))
-    assert list(pubtator.documents(packed)) == list(pubtator.documents(made(tmp_path)))
+    assert list(releases.documents(packed)) == list(releases.documents(made(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -90,21 +90,21 @@ def test_a_packed_file_is_read_as_the_plain_one(tmp_path: Path) -> None:
 )
 def test_a_damaged_line_is_named(tmp_path: Path, text: str, line: int, problem: str) -> None:
     with pytest.raises(SourceError, match=problem) as caught:
-        list(pubtator.documents(made(tmp_path, text)))
+        list(releases.documents(made(tmp_path, text)))
     assert caught.value.line == line
     assert "\n" not in str(caught.value)
 
 
 def test_one_mark_at_another_place_is_left_out_and_named_and_the_rest_is_read(tmp_path: Path) -> None:
     path = made(tmp_path, FILE + "8\t0\t4\twrong\tDisease\tD000001\n")
-    document = list(pubtator.documents(path))[-1]
+    document = list(releases.documents(path))[-1]
     assert [m.surface for m in document.marked] == [
-        m.surface for m in list(pubtator.documents(made(tmp_path)))[-1].marked
+        m.surface for m in list(releases.documents(made(tmp_path)))[-1].marked
     ]
     path = made(tmp_path, FILE + "8\t0\t4\twrong\tDisease\tD000001\n")
-    [misplaced] = list(pubtator.documents(path))[-1].misplaced
+    [misplaced] = list(releases.documents(path))[-1].misplaced
     line = len(path.read_text("utf-8").splitlines())
     assert (misplaced.line, misplaced.said) == (line, "wrong")
     assert "marks 'wrong', but the text has" in str(misplaced)
-    dropped = [row for row in pubtator.read_pubtator(path).rows() if isinstance(row, DroppedRow)]
+    dropped = [row for row in releases.read_pubtator(path).rows() if isinstance(row, DroppedRow)]
     assert DroppedRow("a mark that is not in the text where it says", line) in dropped

@@ -7,7 +7,7 @@ import pytest
 
 from kgmed.graph import formats
 from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, TextRow
-from kgmed.graph.formats import cmekg, obo, pubtator
+from kgmed.graph.formats import cmekg, obo, releases
 from kgmed.graph.formats.cmekg import load
 from kgmed.records import Role, Support
 
@@ -133,7 +133,7 @@ def test_bc5cdr_has_as_many_mentions_and_relations_as_it_says(
 ) -> None:
     path = data / "bc5cdr" / f"CDR_{part}Set.PubTator.txt.gz"
     assert formats.detect(path) == "pubtator"
-    found = list(pubtator.documents(path))
+    found = list(releases.documents(path))
     assert (len(found), sum(len(d.marked) for d in found)) == (500, entities)
     assert sum(len(d.relations) for d in found) == relations
 

@@ -1,6 +1,6 @@
 """The data sets that can be evaluated on.
 
-Another is one file here, or in another package, with `datasets.add(DataSet(...))` of `kgmed.registry`.
+Another is a table in `sets.toml`, or in another package `datasets.add(DataSet(...))` of `kgmed.registry`.
 """
 
 import hashlib

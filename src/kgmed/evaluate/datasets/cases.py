@@ -11,12 +11,10 @@ from typing import Any, TypeVar
 
 from kgmed.diagnose.patient import ONSETS, Patient, years
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.items import DataSetInfo
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading, whole_text
 from kgmed.graph.formats.cmekg import DAMAGE, plain_data
 from kgmed.language.text import one_line
-from kgmed.registry import datasets
 from kgmed.reward.cases import Case, Split, split
 
 # --- One case out of the plain data of a file, checked.
@@ -81,16 +79,6 @@ def _slots(path: Path, line: int, slots: object) -> dict[str, str]:
 _DXFORMER_MEND = "give a JSON list of objects with pid, exp_sxs, imp_sxs and label"
 
 
-def read_dxformer(
-    train: Path, test: Path, *, validation: Path | None = None, name: str = "", language: str = "zh", seed: int = 0
-) -> Split:
-    """The split of the files; train gives a validation part where there is no file of it. Raises `SourceError`."""
-    dropped: list[str] = []
-    held_out, tried, closed = (part(path, dropped) if path else [] for path in (validation, train, test))
-    made = {"validation": held_out, "language": language, "seed": seed, "dropped": dropped}
-    return split(name or train.stem, tried, closed, **made)  # type: ignore[arg-type]
-
-
 def part(path: Path, dropped: list[str]) -> list[Case]:
     """The cases of one file, as `sound` gives them; raises `SourceError`."""
     check_file(path)
@@ -121,24 +109,6 @@ _DDXPLUS_MEND = "give a release_*_patients.csv of DDXPlus with PATHOLOGY, EVIDEN
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _LIST = re.compile(r"""\s*\[\s*(?:(?:'[^']*'|"[^"]*")\s*(?:,\s*|(?=\])))*\]\s*""")
 Name = Callable[[str], str]
-
-
-def read_ddxplus(
-    train: Path,
-    test: Path,
-    *,
-    validation: Path | None = None,
-    conditions: Path | None = None,
-    evidences: Path | None = None,
-    name: str = "ddxplus",
-    seed: int = 0,
-) -> Split:
-    """The split of the patients' files; raises `SourceError`. Train gives a validation part where there is no file."""
-    disease, finding = diseases(conditions), findings(evidences)
-    dropped: list[str] = []
-    held_out = patients(validation, disease, finding, dropped) if validation else []
-    parts = [patients(path, disease, finding, dropped) for path in (train, test)]
-    return split(name, *parts, validation=held_out, language="en", seed=seed, dropped=dropped)
 
 
 def patients(path: Path, disease: Name, finding: Name, dropped: list[str]) -> list[Case]:
@@ -568,132 +538,3 @@ def _report(value: object) -> str:
     references = _of(_of(value, "metaData", dict, {}), "externalReferences", list, [])
     found = (str(_of(reference, "id", str, "")) for reference in references)
     return next((identifier for identifier in found if identifier.startswith("PMID:")), "")
-
-
-# --- Patients to diagnose: MZ, MZ-4, MZ-10, DXY and DDXPlus as RLKGF's data, and published cases as phenopackets.
-
-
-_USE = "kgmed train sft, rlkgf and rlaif"
-
-
-def _cases_parts(train: str, test: str, name: str) -> tuple[Callable[[Path], Split], tuple[str, ...]]:
-    """A reader of DxFormer's two files, and the files."""
-    return (lambda data: read_dxformer(data / train, data / test, name=name)), (train, test)
-
-
-def _set(
-    name: str, title: str, items: int, read: tuple[Callable[[Path], Split], tuple[str, ...]], **about: str
-) -> DataSetInfo[Split]:
-    """A set of patients; `about` has licence, citation, source, revision, and the language where it is not Chinese."""
-    reader, files = read
-    language = about.pop("language", "zh")
-    return DataSetInfo(
-        name=name, title=title, task="diagnosis", languages=(language,), files=files, items=items, read=reader,
-        use=_USE, **about,
-    )  # fmt: skip
-
-
-_DXFORMER = "https://github.com/lemuria-wchen/DxFormer"
-_PICKLE = "mz/acl2018-mds.p"
-datasets.add(
-    _set(
-        "mz",
-        "MZ (Muzhi), 4 diseases",
-        710,
-        (lambda data: read_goals(data / _PICKLE, name="MZ"), (_PICKLE,)),
-        licence="none stated; released for research",
-        citation="Wei et al. 2018, Task-oriented Dialogue System for Automatic Diagnosis, ACL",
-        source="https://github.com/jymChen/Diaformer",
-        revision="45491f3",
-    )
-)
-for number, items in ((4, 1733), (10, 4116)):
-    datasets.add(_set(
-        f"mz-{number}",
-        f"MZ-{number}, a later release of MZ",
-        items,
-        _cases_parts(f"muzhi10_dxformer/mz{number}_train_set.json", f"muzhi10_dxformer/mz{number}_test_set.json",
-               f"MZ-{number}"),
-        licence="MIT (DxFormer)",
-        citation="Chen et al. 2023, DxFormer, Bioinformatics",
-        source=_DXFORMER,
-        revision="0e56c10",
-    ))  # fmt: skip
-datasets.add(
-    _set(
-        "dxy",
-        "DXY (Dingxiangyuan), 5 diseases",
-        527,
-        _cases_parts("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json", "DXY"),
-        licence="MIT (DxFormer's copy); none stated for the original",
-        citation="Xu et al. 2019, End-to-End Knowledge-Routed Relational Dialogue System, AAAI",
-        source=_DXFORMER,
-        revision="0e56c10",
-    )
-)
-GMD = "gmd/gmd.pk"  # its name in the repository, under dataset/gmd-12
-datasets.add(
-    _set(
-        "gmd",
-        "GMD, 12 diseases",
-        2390,
-        (lambda data: read_goals(data / GMD, name="GMD"), (GMD,)),
-        licence="see its authors",
-        citation="the data set GMD of RLKGF's Table 1: 12 diseases, 118 symptoms, 2,390 patients",
-        source="https://github.com/lwgkzl/BR-Agent",
-        revision="3f47ca6",
-    )
-)
-DDXPLUS = tuple(
-    f"ddxplus/{file}"
-    for file in (
-        "subset_release_validate_patients.csv",
-        "subset_release_test_patients.csv",
-        "release_conditions.json",
-        "release_evidences.json",
-    )
-)
-
-
-def _ddxplus(data: Path) -> Split:
-    """The subset without train patients: those of the validation file are fitted on."""
-    train, test, conditions, evidences = (data / file for file in DDXPLUS)
-    return read_ddxplus(train, test, conditions=conditions, evidences=evidences, name="DDXPlus")
-
-
-datasets.add(
-    _set(
-        "ddxplus",
-        "DDXPlus, a subset of the validation and test patients, 19 diseases",
-        13696,
-        (_ddxplus, DDXPLUS),
-        licence="CC BY 4.0",
-        citation="Fansi Tchango et al. 2022, DDXPlus, NeurIPS Datasets and Benchmarks",
-        source="https://github.com/Tonmoregulus/DDXPLUS-DRO",
-        revision="4bf0b80",
-        language="en",
-    )
-)
-_PACKETS = "phenopackets_dev/phenopackets_dev.jsonl.xz"
-
-
-def _packets(data: Path) -> Iterator[Packet]:
-    return packets(data / _PACKETS)
-
-
-datasets.add(
-    DataSetInfo(
-        name="phenopackets",
-        title="Published cases of rare diseases as GA4GH phenopackets, one eighth",
-        task="diagnosis",
-        languages=("en",),
-        licence="BSD-3-Clause",
-        citation="Danis et al. 2025, A corpus of GA4GH phenopackets, HGG Advances",
-        source="https://github.com/monarch-initiative/phenopacket-store",
-        revision="b694d17",
-        files=(_PACKETS,),
-        items=1342,
-        read=_packets,
-        use="kgmed diagnose --file",
-    )
-)

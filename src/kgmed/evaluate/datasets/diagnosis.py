@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -11,15 +10,14 @@ from string import ascii_uppercase
 from typing import Any
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.datasets.cases import DDXPLUS, GMD, case, diseases, findings, goal_cases, sound
+from kgmed.evaluate.datasets.cases import case, diseases, findings, goal_cases, sound
 from kgmed.evaluate.datasets.cases import part as dxformer_part
 from kgmed.evaluate.datasets.cases import patients as ddxplus_part
 from kgmed.evaluate.datasets.files import whole_json
-from kgmed.evaluate.items import DataSet, DataSetInfo, Gold, Item
+from kgmed.evaluate.items import Gold, Item
 from kgmed.graph import library
 from kgmed.language.text import one_line
 from kgmed.records import Question
-from kgmed.registry import datasets
 from kgmed.reward.cases import Case, CauseGraph, NamesIn, Split, patient_text, split
 
 # --- A patient as a question: the findings that are there, denied and unsure; every disease of the set is an option, in
@@ -27,17 +25,26 @@ from kgmed.reward.cases import Case, CauseGraph, NamesIn, Split, patient_text, s
 # counts fit (130 of 142 test patients of MZ, 103 of 104 of DXY), else `implicit`.
 
 
-CasesByPart = Callable[[Path], Mapping[str, Sequence[Case]]]
+def read_patients(*paths: Path, form: str, english: bool = False, language: str = "zh") -> Iterator[Item]:
+    """The patients of the files of a set in one of `FORMS`, in English words of ours where that is asked for.
 
-
-def read_patients(
-    data: Path, *, cases: CasesByPart, language: str = "zh", words: Callable[[], Mapping[str, str]] = dict
-) -> Iterator[Item]:
-    """The patients of every part, their names in other `words` where there are any; raises `SourceError`.
-
-    Id = part:place in it.
+    Raises `SourceError`.
     """
-    parts, said = cases(data), words()
+    if english:
+        return asked(FORMS[form]([], *paths), "en", english_of_dxy())
+    return asked(FORMS[form]([], *paths), language, {})
+
+
+def read_split(*paths: Path, form: str, name: str, language: str = "zh") -> Split:
+    """The split of the same; train gives a validation part where the files have none. Raises `SourceError`."""
+    dropped: list[str] = []
+    parts = FORMS[form](dropped, *paths)
+    chosen_on = parts.get("dev", ())
+    return split(name, parts["train"], parts["test"], validation=chosen_on, language=language, dropped=dropped)
+
+
+def asked(parts: Mapping[str, Sequence[Case]], language: str, said: Mapping[str, str]) -> Iterator[Item]:
+    """The patients of every part, their names as they are `said` where that tells it. Id = part:place in it."""
     names = sorted({case.disease for of in parts.values() for case in of})
     letters = dict(zip(names, option_letters(len(names)), strict=True))
     choices = tuple((letter, said.get(name, name)) for name, letter in letters.items())
@@ -100,13 +107,6 @@ class Dialogue:
     asked: tuple[str, ...]
 
 
-def read_dialogues(train: Path, test: Path, *, name: str = "MDDial", seed: int = 0) -> Split:
-    """The split of two files of dialogues; train gives a validation part. Raises `SourceError`."""
-    dropped: list[str] = []
-    parts = dialogue_cases({"train": train, "test": test}, dropped)
-    return split(name, parts["train"], parts["test"], language="en", seed=seed, dropped=dropped)
-
-
 def dialogue_cases(files: Mapping[str, Path], dropped: list[str]) -> dict[str, list[Case]]:
     """The cases of each file of dialogues by part, as `sound` gives them; the names are all files'."""
     read = {part: sound(_rows(path), lambda row: _dialogue(*row), dropped) for part, path in files.items()}
@@ -166,64 +166,30 @@ def _dialogue_case(path: Path, part: str, told: Dialogue, diseases: NamesIn, sym
     return case(path, told.number, f"{part}-{told.number}", disease, first, asked)
 
 
-# --- The sets: the patients of each, from the same files as for training.
+# --- The patients of each part of a set, by the form of its files; what is left out of them is told in `dropped`.
 
 
-def _two_parts(data: Path, *, files: Sequence[str]) -> dict[str, Sequence[Case]]:
-    return {name: dxformer_part(data / file, []) for name, file in zip(("train", "test"), files, strict=True)}
+def _goals(dropped: list[str], path: Path) -> dict[str, list[Case]]:
+    return goal_cases(path, dropped)
 
 
-def _goal_parts(data: Path, *, file: str) -> Mapping[str, Sequence[Case]]:
-    return goal_cases(data / file, [])
+def _dxformer(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
+    return {part: dxformer_part(path, dropped) for part, path in (("train", train), ("test", test))}
 
 
-def _mddial_parts(data: Path) -> Mapping[str, Sequence[Case]]:
-    return dialogue_cases({part: data / f"mddial/{part}.json" for part in ("train", "test")}, [])
+def _ddxplus(dropped: list[str], train: Path, test: Path, conditions: Path, evidences: Path) -> dict[str, list[Case]]:
+    """The subset has no train patients: those of the validation file are fitted on."""
+    names = diseases(conditions), findings(evidences)
+    return {part: ddxplus_part(path, *names, dropped) for part, path in (("train", train), ("test", test))}
 
 
-def _ddxplus_parts(data: Path) -> dict[str, Sequence[Case]]:
-    """The patients of the validation file are fitted on, as in `ddxplus`."""
-    train, test, conditions, evidences = (data / file for file in DDXPLUS)
-    disease, finding = diseases(conditions), findings(evidences)
-    return {part: ddxplus_part(path, disease, finding, []) for part, path in (("train", train), ("test", test))}
+def _dialogues(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
+    return dialogue_cases({"train": train, "test": test}, dropped)
 
 
-def _asked(name: str, of: str, cases: CasesByPart, *, english: bool = False) -> DataSet:
-    """The patients of a set as questions, in English words of ours where that is asked for."""
-    info: DataSetInfo[Any] = datasets.get(of)
-    language = "en" if english else info.languages[0]
-    words: Callable[[], Mapping[str, str]] = english_of_dxy if english else dict
-    title = f"{info.title}, as questions{' in English' if english else ''}"
-    return DataSet(
-        name=name, title=title, task="choice", languages=(language,), licence=info.licence, citation=info.citation,
-        source=info.source, revision=info.revision, files=info.files, items=info.items,
-        read=partial(read_patients, cases=cases, language=language, words=words),
-    )  # fmt: skip
-
-
-_MZ = "muzhi10_dxformer/mz{}_train_set.json", "muzhi10_dxformer/mz{}_test_set.json"
-_DXY = partial(_two_parts, files=("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json"))
-datasets.add(_asked("mz-questions", "mz", partial(_goal_parts, file="mz/acl2018-mds.p")))
-datasets.add(_asked("mz-4-questions", "mz-4", partial(_two_parts, files=tuple(f.format(4) for f in _MZ))))
-datasets.add(_asked("mz-10-questions", "mz-10", partial(_two_parts, files=tuple(f.format(10) for f in _MZ))))
-datasets.add(_asked("dxy-questions", "dxy", _DXY))
-datasets.add(_asked("dxy-questions-en", "dxy", _DXY, english=True))
-datasets.add(_asked("gmd-questions", "gmd", partial(_goal_parts, file=GMD)))
-datasets.add(_asked("ddxplus-questions", "ddxplus", _ddxplus_parts))
-datasets.add(
-    DataSetInfo(
-        name="mddial",
-        title="MDDial, 12 diseases, dialogues",
-        task="diagnosis",
-        languages=("en",),
-        licence="none stated",
-        citation="Macherla et al. 2023, MDDial, arXiv 2308.08147",
-        source="https://github.com/srijamacherla24/MDDial",
-        revision="982ef79",
-        files=("mddial/train.json", "mddial/test.json"),
-        items=2115,
-        read=lambda data: read_dialogues(data / "mddial/train.json", data / "mddial/test.json"),
-        use="kgmed train sft, rlkgf and rlaif",
-    )
-)
-datasets.add(_asked("mddial-questions", "mddial", _mddial_parts))
+FORMS: Mapping[str, Callable[..., dict[str, list[Case]]]] = {
+    "goals": _goals,
+    "dxformer": _dxformer,
+    "ddxplus": _ddxplus,
+    "dialogues": _dialogues,
+}

@@ -127,7 +127,7 @@ def _of_folder(path: Path) -> str:
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
     from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, remark
-    from kgmed.graph.formats.json_stream import is_yaml
+    from kgmed.graph.formats.json_records import is_yaml
 
     check_file(path)
     known = formats.all()

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
+from xml.parsers import expat
 
 from kgmed import toml
 from kgmed.errors import BadInput, SourceError
@@ -514,6 +515,42 @@ def weight_of(text: str) -> float:
     return weight if 0 <= weight <= 1 else 1.0
 
 
+# --- XML, of which elements, attributes and text are read alone.
+
+
+def xml_parser(
+    path: Path,
+    start: Callable[[str, dict[str, str]], object],
+    end: Callable[[str], object],
+    text: Callable[[str], object],
+    *,
+    mend: str,
+    separator: str | None = None,
+) -> tuple[Callable[[bytes], None], Callable[[], int]]:
+    """What takes the blocks of an XML file in turn, an empty one last, and the line that it is at.
+
+    It calls `start` with each element and its attributes, `text` and `end`; with a separator it tells namespaces apart.
+    Raises `SourceError` for what is no XML, and for a document type, so that there are no entities.
+    """
+    parser = expat.ParserCreate(namespace_separator=separator)
+
+    def refuse(*_: object) -> None:
+        raise SourceError(path, parser.CurrentLineNumber, "declares a document type", mend)
+
+    def take(block: bytes) -> None:
+        try:
+            parser.Parse(block, not block)
+        except expat.ExpatError as error:
+            raise SourceError(path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", mend) from error
+        except LookupError as error:  # of the encoding that it declares
+            raise SourceError(path, 1, f"is no XML ({error})", mend) from error
+
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    return take, lambda: parser.CurrentLineNumber
+
+
 # --- What a relation means, from its name: the only place where names of relations are matched.
 # Readers of one certain graph declare their relations; the readers of files that anybody may write (triples, RDF, OBO)
 # leave it to `infer`, and a user who knows better says so in a TOML table (`roles_from_toml`).
@@ -521,35 +558,8 @@ def weight_of(text: str) -> float:
 
 Kinds = tuple[str, str]  # of the head, of the tail
 
-# the kinds at the two ends of a role in its canonical direction; "" = it does not say
-ENDS: Mapping[Role, Kinds] = {
-    Role.FINDING: ("disease", "symptom"),
-    Role.EXCLUDES: ("disease", "symptom"),
-    Role.TREATS: ("drug", "disease"),
-    Role.CONTRAINDICATED: ("drug", "disease"),
-    Role.ADVERSE: ("drug", "symptom"),
-    Role.INTERACTS: ("drug", "drug"),
-    Role.PRECAUTION: ("drug", ""),
-    Role.DOSAGE: ("drug", ""),
-    Role.INGREDIENT: ("drug", "ingredient"),
-    Role.TESTS: ("test", "disease"),
-    Role.CAUSE: ("disease", "cause"),
-    Role.RISK: ("disease", "risk factor"),
-    Role.COMPLICATION: ("disease", "disease"),
-    Role.PREVENTION: ("disease", "prevention"),
-    Role.LOCATION: ("disease", "body part"),
-    Role.GENE: ("disease", "gene"),
-    Role.INHERITANCE: ("disease", "inheritance"),
-    Role.ONSET: ("disease", "onset"),
-    Role.CARE: ("disease", "department"),
-    Role.FOOD: ("disease", "food"),
-    Role.AVOID: ("disease", "food"),
-    Role.DIFFERENTIAL: ("disease", "disease"),
-    Role.ASSOCIATED: ("disease", "disease"),
-    Role.IS_A: ("", ""),
-    Role.SAME_AS: ("", ""),
-    Role.OTHER: ("", ""),
-}
+# of a role in its canonical direction; "" = it does not say
+ENDS: Mapping[Role, Kinds] = {Role(role): (head, tail) for role, (head, tail) in _WORDS["ends"].items()}
 
 _NOT = re.compile(r"\b(?:not|neg(?:ated)?|non?|without|absen(?:t|ce)|lacks?)\b|^(?:不(?!良)|无|非|没有|未(?!病))")
 _NEGATED = {Role.FINDING: Role.EXCLUDES, Role.FOOD: Role.AVOID, Role.EXCLUDES: Role.EXCLUDES, Role.AVOID: Role.AVOID}
@@ -560,6 +570,21 @@ def _compiled() -> tuple[tuple[Role, bool, re.Pattern[str]], ...]:
     """The rules of `relations.toml`, read when a graph is: an answer, which infers nothing, does not wait for them."""
     rules = toml.read(Path(__file__).with_name("relations.toml"))["rules"]
     return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in rules)
+
+
+def declared(rows: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Relations and the kinds of their ends, as `Source` takes them, from name -> role ("<" = against it), kinds."""
+    roles = {name: (Role(role.removesuffix(" <")), role.endswith("<")) for name, (role, *_) in rows.items()}
+    return {
+        "relations": {name: Relation(name, *role) for name, role in roles.items()},
+        "kinds": {name: (ends[0], ends[1]) for name, (_, *ends) in rows.items() if ends},
+    }
+
+
+def published(graph: str) -> dict[str, Any]:
+    """What `sources.toml` says of a graph, as `Source` takes it: licence, citation, language, relations and kinds."""
+    said = toml.read(Path(__file__).with_name("sources.toml"))[graph]
+    return {**said, **declared(said.get("relations", {}))}
 
 
 _CODE = re.compile(r"[A-Za-z]{0,3}_?\d+")

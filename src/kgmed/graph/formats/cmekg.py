@@ -20,7 +20,7 @@ import numpy as np
 from kgmed import toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.formats.base import check_file, empty, open_bytes, reading
+from kgmed.graph.formats.base import check_file, empty, open_bytes, published, reading
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
 
@@ -201,13 +201,6 @@ UNLESS: Mapping[tuple[str, str], str] = {
 }
 
 
-# --- CMeKG, the Chinese medical knowledge graph, from the pickle inside the package `PyCMeKG`.
-# It is read without importing the package and without letting the pickle name a class, see `cmekg_pickle`.
-#
-# Every value becomes one thing: an edge, another name of its subject, a text about it, or a dropped row.
-# `cmekg_table` says which. The line of a `DroppedRow` is the number of the triple, from 1.
-
-
 _ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
 _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
@@ -227,14 +220,9 @@ def read_cmekg(path: Path | None = None, *, name: str = "cmekg", release: str = 
         name=name,
         rows=lambda: _cmekg_rows(file),
         release=release,
-        licence="MIT (PyCMeKG)",
-        citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. "
-        "Journal of Chinese Information Processing 2019;33(10):1-9; packaged by Yang Y as PyCMeKG",
-        language="zh",
         prefix=name,
-        relations=RELATIONS,
-        kinds=ENDS,
         inputs=(file,),
+        **{**published("cmekg"), "relations": RELATIONS, "kinds": ENDS},
     )
 
 

@@ -16,6 +16,7 @@ from kgmed.graph.base import MENDED, DroppedRow, EdgeRow, NodeRow, Row, Source, 
 from kgmed.graph.formats.base import (
     check_file,
     column,
+    declared,
     empty,
     fitted,
     lines,
@@ -29,18 +30,13 @@ from kgmed.graph.formats.base import (
 )
 from kgmed.graph.formats.triples import MISSING, bracketed
 from kgmed.language.text import has_cjk
-from kgmed.records import Relation, Role
 from kgmed.registry import formats
 
 # --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
 
 
 _FIELDS = toml.read(Path(__file__).with_suffix(".toml"))
-RELATIONS = tuple(
-    Relation(name, Role(role.removesuffix(" <")), role.endswith("<"))
-    for name, (role, *_) in _FIELDS["relations"].items()
-)
-KINDS: Mapping[str, tuple[str, str]] = {name: (k[0], k[1]) for name, (_, *k) in _FIELDS["relations"].items() if k}
+_DECLARED = declared(_FIELDS["relations"])
 LISTS: Mapping[str, str] = _FIELDS["lists"]
 TEXTS: Mapping[str, str] = _FIELDS["texts"]
 SECTIONS = ("gaishu_info", "symptom_data", "food_info")
@@ -83,8 +79,7 @@ def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -
         release=release,
         language="zh",
         prefix=name,
-        relations={relation.name: relation for relation in RELATIONS},
-        kinds=KINDS,
+        **_DECLARED,
         inputs=files,
     )
 
@@ -286,16 +281,7 @@ def _text(value: Any) -> str | None:
 # another name is a relation of that name where its cells are lists, else a text about the disease.
 
 
-COLUMN_RELATIONS = (
-    Relation("has_symptom", Role.FINDING),
-    Relation("need_medical_test", Role.TESTS, reverse=True),
-    Relation("need_medication", Role.TREATS, reverse=True),
-)
-COLUMN_KINDS = {
-    "has_symptom": ("disease", "symptom"),
-    "need_medical_test": ("disease", "test"),
-    "need_medication": ("disease", "drug"),
-}
+_TABLE = declared(_FIELDS["relations"] | _FIELDS["table"])
 _COLUMNS: Mapping[str, str] = _FIELDS["columns"]
 _KNOWN = 2  # columns of relations by which a table of diseases is told (ours)
 _DISEASE = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
@@ -335,8 +321,7 @@ def read_disease_table(path: Path | None, *, name: str = "", release: str = "") 
         rows=lambda: _table_rows(file),
         release=release,
         prefix=name,
-        relations={relation.name: relation for relation in (*RELATIONS, *COLUMN_RELATIONS)},
-        kinds={**KINDS, **COLUMN_KINDS},
+        **_TABLE,
         inputs=(file,),
     )
 

@@ -1,18 +1,28 @@
-"""Graphs as programs that draw them write them: GML, DOT (Graphviz) and SIF (Cytoscape).
+"""Graphs as programs that draw them write them: GML, DOT (Graphviz), SIF (Cytoscape), GraphML, GEXF (Gephi), XGMML.
 
-All three are nodes and edges with attributes, as GraphML's are; each is read a statement at a time.
-"""
+All are nodes and edges with attributes, and are read a statement, or an element, at a time."""
 
 import html
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
-from kgmed.graph.formats.base import columns_of, first_lines, lines, name_of, need_file
-from kgmed.graph.formats.graphml import record_of
+from kgmed.graph.formats.base import (
+    COLUMNS,
+    POLARITY,
+    columns_of,
+    first_lines,
+    lines,
+    name_of,
+    need_file,
+    open_bytes,
+    reading,
+    xml_parser,
+)
 from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
 from kgmed.language.text import one_line
 from kgmed.registry import formats
@@ -256,3 +266,104 @@ class _Dot:
                     self._take()
             self._take()
         return {key: text for key, text in said.items() if text not in ("", "\\N")}
+
+
+# --- GraphML, as kgmed, networkx, igraph, Gephi and Neo4j's APOC write it, Gephi's GEXF and Cytoscape's XGMML.
+#
+# All three are nodes and edges with attributes; they differ in how an attribute is named and where its value stands.
+
+_BLOCK = 1 << 17
+
+
+@formats.register("graphml", suffixes=(".graphml", ".gexf", ".xgmml"), starts=("<graphml", "<gexf", "<graph "))
+def read_graphml(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a GraphML, GEXF or XGMML file; raises `SourceError`, for damage when its turn comes."""
+    return _source(path, "graphml", name, release, _xml)
+
+
+def _xml(path: Path) -> Records:
+    """The nodes and edges, as the file goes by a block at a time."""
+    elements = _Elements()
+    take, elements.line = xml_parser(
+        path, elements.start, elements.end, elements.text, mend="export it again", separator=" "
+    )
+    with reading(path), open_bytes(path) as file:
+        block = None
+        while block != b"":
+            block = file.read(_BLOCK)
+            take(block)
+            yield from elements.found
+            elements.found.clear()
+
+
+@dataclass
+class _Elements:
+    """What an XML parser has met."""
+
+    called: dict[str, str] = field(default_factory=dict)  # id of a key -> the attribute's name
+    found: list[TableRecord] = field(default_factory=list)
+    open: dict[str, str] | None = None  # the attributes of the node or edge that is open
+    said: list[str] | None = None
+    key: str = ""
+    line: Callable[[], int] = lambda: 0
+
+    def start(self, element: str, given: dict[str, str]) -> None:
+        """What begins."""
+        tag = element.rpartition(" ")[2]
+        if tag == "key":
+            drawn = "label" if given.get("yfiles.type", "") in ("nodegraphics", "edgegraphics") else given.get("id", "")
+            self.called[given.get("id", "")] = given.get("attr.name", drawn).casefold()
+        elif tag == "attributes":
+            self.key = given.get("class", "")
+        elif tag == "attribute":  # GEXF: one list of the nodes', one of the edges' with numbers of its own
+            self.called[f"{self.key} {given.get('id', '')}"] = given.get("title", "").casefold()
+        elif tag == "node":
+            self.open = {"id": given.get("id", ""), "labels": given.get("labels", ""), "label": given.get("label", "")}
+        elif tag == "edge":
+            ends = {"source": given.get("source", ""), "target": given.get("target", "")}
+            self.open = ends | {k: given[k] for k in ("label", "weight") if k in given}
+        elif self.open is not None:
+            self._attribute(tag, given, self.open)
+
+    def _attribute(self, tag: str, given: dict[str, str], of: dict[str, str]) -> None:
+        """What is said of a node or an edge: GraphML's data, GEXF's attvalue, XGMML's att."""
+        if tag == "data":
+            self.key, self.said = self.called.get(given.get("key", ""), given.get("key", "")), []
+        elif tag == "attvalue":
+            number = given.get("for", given.get("id", ""))
+            called = self.called.get(f"{'edge' if 'source' in of else 'node'} {number}", number)
+            of[called] = one_line(given.get("value", ""))
+        elif tag == "att" and "value" in given:
+            of[given.get("name", "").casefold()] = one_line(given["value"])
+
+    def text(self, text: str) -> None:
+        """What stands in it."""
+        if self.said is not None:
+            self.said.append(text)
+
+    def end(self, element: str) -> None:
+        """What ends; a node or an edge is a record then."""
+        tag = element.rpartition(" ")[2]
+        if tag == "data" and self.open is not None and self.said is not None:
+            if text := " ".join("".join(self.said).split()):
+                self.open[self.key] = text
+            self.said = None
+        elif tag in ("node", "edge") and self.open is not None:
+            self.found.append(record_of(self.line(), self.open, is_edge=tag == "edge"))
+            self.open = None
+
+
+def record_of(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
+    """A node or an edge by what its attributes say."""
+    if is_edge:
+        ends = {"head": given.pop("source"), "tail": given.pop("target")}
+        return TableRecord(
+            line, {"relation": TIED} | ends | _said(given, ("relation", "weight", "references", *POLARITY)), is_edge
+        )
+    key = {"id": given.pop("id")}
+    return TableRecord(line, key | _said(given, ("name", "kind", "description", "synonyms", "xrefs")), is_edge)
+
+
+def _said(given: dict[str, str], whats: tuple[str, ...]) -> dict[str, str]:
+    found = {what: next((given[c] for c in COLUMNS[what] if given.get(c)), "") for what in whats}
+    return {what: text.strip(":") for what, text in found.items() if text}

@@ -22,8 +22,9 @@ from kgmed.graph.formats.base import (
     lines,
     name_of,
     need_file,
+    published,
 )
-from kgmed.graph.formats.json_stream import JsonStream, streamed
+from kgmed.graph.formats.json_records import JsonStream, streamed
 from kgmed.graph.formats.rdf import curie
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -298,26 +299,9 @@ FREQUENCIES: Mapping[str, tuple[str, float]] = {  # HPO's classes: range in word
     "HP:0040284": ("very rare (1-4%)", 0.025),
     "HP:0040285": ("excluded (0%)", 0.0),
 }
-RELATIONS = (
-    IS_A,
-    Relation("has_phenotype", Role.FINDING),
-    Relation("excludes", Role.EXCLUDES),
-    Relation("has_inheritance", Role.INHERITANCE),
-    Relation("has_onset", Role.ONSET),
-    Relation("has_modifier", Role.OTHER),
-    Relation("has_past_history", Role.RISK),
-    Relation("associated_gene", Role.GENE),
-)
-KINDS = {
-    IS_A.name: ("", ""),
-    "has_phenotype": ("disease", "phenotype"),
-    "excludes": ("disease", "phenotype"),
-    "has_inheritance": ("disease", "inheritance"),
-    "has_onset": ("disease", "onset"),
-    "has_modifier": ("disease", "clinical modifier"),
-    "has_past_history": ("disease", "past medical history"),
-    "associated_gene": ("disease", "gene"),
-}
+_HPO = published("hpo")
+RELATIONS: tuple[Relation, ...] = tuple(_HPO["relations"].values())
+KINDS = _HPO["kinds"]
 _ASPECTS = {
     "P": "has_phenotype",
     "I": "has_inheritance",
@@ -353,13 +337,8 @@ def read_hpo(path: Path | None = None, *, name: str = "hpo", release: str = "") 
         name=name,
         rows=lambda: _hpo_rows(*files),
         release=release or header(files[0]).get("data-version", "").rpartition("/")[2],
-        licence="HPO licence, https://hpo.jax.org/app/license (free to use; cite it, name the release, do not alter)",
-        citation="Gargano MA et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
-        "Nucleic Acids Res 2024;52(D1):D1333-D1346. doi:10.1093/nar/gkad1005",
-        language="en",
-        relations={relation.name: relation for relation in RELATIONS},
-        kinds=KINDS,
         inputs=files,
+        **_HPO,
     )
 
 

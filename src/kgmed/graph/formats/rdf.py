@@ -14,77 +14,40 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
+from kgmed import toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import MENDED, Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.base import DENIED, first_lines, label_of, name_of, need_file, open_bytes, reading
+from kgmed.graph.formats.base import DENIED, declared, first_lines, label_of, name_of, need_file, open_bytes, reading
 from kgmed.language.text import visible
-from kgmed.records import Relation, Role
+from kgmed.records import Relation
 from kgmed.registry import formats
 
-_RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
-_OWL, _OIO = "http://www.w3.org/2002/07/owl#", "http://www.geneontology.org/formats/oboInOwl#"
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_LABELS = frozenset({_RDFS + "label", _SKOS + "prefLabel"})
-_DESCRIPTIONS = frozenset(
-    {
-        _RDFS + "comment",
-        _SKOS + "definition",
-        "http://purl.obolibrary.org/obo/IAO_0000115",
-        "http://schema.org/description",
-    }
-)
-_ALIASES: Mapping[str, Scope] = {
-    _SKOS + "altLabel": Scope.EXACT,
-    _SKOS + "hiddenLabel": Scope.RELATED,
-    _SKOS + "notation": Scope.XREF,
-    _OIO + "hasExactSynonym": Scope.EXACT,
-    _OIO + "hasNarrowSynonym": Scope.NARROW,
-    _OIO + "hasRelatedSynonym": Scope.RELATED,
-    _OIO + "hasBroadSynonym": Scope.BROAD,
-    _OIO + "hasDbXref": Scope.XREF,
-}
-RELATIONS: Mapping[str, Relation] = {
-    name: Relation(name, role)
-    for name, role in (
-        ("subClassOf", Role.IS_A),
-        ("broader", Role.IS_A),
-        ("sameAs", Role.SAME_AS),
-        ("exactMatch", Role.SAME_AS),
-        ("equivalentClass", Role.SAME_AS),
-    )
-}
-_PREFIXES = (  # namespace -> prefix of a CURIE
-    ("http://www.orpha.net/ORDO/Orphanet_", "ORPHA"),
-    ("http://id.nlm.nih.gov/mesh/", "MESH"),
-    ("http://snomed.info/id/", "SNOMEDCT"),
-    ("http://www.wikidata.org/entity/", "wikidata"),
-    ("http://dbpedia.org/resource/", "dbpedia"),
-    ("https://omim.org/entry/", "OMIM"),
-    ("http://identifiers.org/hgnc/", "HGNC"),
-    ("http://linkedlifedata.com/resource/umls/id/", "UMLS"),
-)
+_KNOWN = toml.read(Path(__file__).with_suffix(".toml"))
+
+
+def _iri(short: str) -> str:
+    """What a name with the prefix of a namespace stands for."""
+    space, _, name = short.partition(":")
+    return f"{_KNOWN['namespaces'][space]}{name}"
+
+
+_IRIS = {what: frozenset(map(_iri, names)) for what, names in _KNOWN["iris"].items()}
+_RDFS, _OWL, _RDF = (_iri(f"{space}:") for space in ("rdfs", "owl", "rdf"))
+_TYPE = _RDF + "type"
+_LABELS, _DESCRIPTIONS, _PROPERTIES = _IRIS["labels"], _IRIS["descriptions"], _IRIS["properties"]
+_NO_ENTITIES, _REPLACED, _BOOKKEEPING = _PROPERTIES | _IRIS["no_entities"], _IRIS["replaced"], _IRIS["bookkeeping"]
+_ALIASES: Mapping[str, Scope] = {_iri(name): Scope[scope] for name, scope in _KNOWN["aliases"].items()}
+RELATIONS: Mapping[str, Relation] = declared(_KNOWN["relations"])["relations"]
 _OBO = re.compile(r"https?://(?:purl\.obolibrary\.org/obo|www\.ebi\.ac\.uk/efo)/([A-Za-z]+)_(\w+)$")
 _IDENTIFIERS = re.compile(r"https?://identifiers\.org/(\w+)[/:](.+)$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ANONYMOUS = re.compile(r"[0-9a-f]{16,32}$")  # what pyoxigraph, at random, calls a blank node without a label
 _SAID = 300  # characters of what the parser says, which may quote a whole file
-_PROPERTIES = frozenset(
-    {f"{_OWL}{kind}Property" for kind in ("Object", "Annotation", "Datatype")}
-    | {"http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"}
-)
-_NO_ENTITIES = _PROPERTIES | {
-    _OWL + kind for kind in ("Ontology", "Axiom", "Restriction", "AllDisjointClasses", "NegativePropertyAssertion")
-}
 _SOME, _ON = frozenset({_OWL + "someValuesFrom", _OWL + "hasValue"}), _OWL + "onProperty"
 _NEGATIVE = (_OWL + "targetIndividual", _OWL + "targetValue")  # of an assertion that says what is not so
 _ALL_SAID = {"on", "some", "of"}
 _DEPRECATED = _OWL + "deprecated"
-_REPLACED = frozenset({"http://purl.obolibrary.org/obo/IAO_0100001", "http://purl.org/dc/terms/isReplacedBy"})
-_BOOKKEEPING = frozenset(  # how a file is kept, nothing about the things in it
-    {_RDFS + "seeAlso", _RDFS + "isDefinedBy", _OWL + "versionIRI", "http://purl.obolibrary.org/obo/IAO_0000233"}
-    | {_OIO + what for what in ("inSubset", "id", "created_by", "creation_date")}
-)
-_AXIOMS = (_OWL, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+_AXIOMS = (_OWL, _RDF)
 _ABOUT = frozenset({_RDFS + "subClassOf", _OWL + "equivalentClass"})
 _NO_KINDS = ("http://www.w3.org/",)
 _IRI_CHARACTERS = frozenset(' <>"{}|^`\\')  # that no IRI may have
@@ -351,7 +314,7 @@ def curie(iri: str) -> str:
     iri = iri.replace("\0", " ")
     if known := _OBO.match(iri) or _IDENTIFIERS.match(iri):
         return f"{known[1].upper()}:{known[2]}"
-    for start, prefix in _PREFIXES:
+    for start, prefix in _KNOWN["prefixes"].items():
         if iri.startswith(start) and len(iri) > len(start):
             return f"{prefix}:{iri[len(start) :]}"
     cut = max(iri.rfind("/"), iri.rfind("#"))

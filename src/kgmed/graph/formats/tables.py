@@ -49,8 +49,7 @@ from kgmed.graph.formats.base import (
     unnegated,
     weight_of,
 )
-from kgmed.graph.formats.json_records import is_document, objects, what_it_is
-from kgmed.graph.formats.json_stream import is_yaml
+from kgmed.graph.formats.json_records import is_document, is_yaml, objects, what_it_is
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed import toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.formats.base import byte_blocks, check_file
-from kgmed.records import Relation, Role
+from kgmed.graph.formats.base import byte_blocks, check_file, published
+from kgmed.records import Relation
 from kgmed.registry import formats
 
 # --- Rich Release Format, the UMLS's own: fields that each end in '|', one record a line; read a block at a time.
@@ -147,47 +148,15 @@ def _checked(path: Path, data: NDArray[np.uint8], bars: Ints, stop: Ints, fields
 
 PREFIX = "umls"  # of a concept's id, as in umls:C0004096
 
-# kind -> its semantic types; of two types of one concept the kind that stands first here decides
-_KINDS: Mapping[str, str] = {
-    "disease": "T047 T048 T191 T019 T020 T037 T046 T190 T049 T050",
-    "symptom": "T184",
-    "finding": "T033 T034",
-    "drug": "T200 T195 T121",
-    "test": "T059 T060",
-    "procedure": "T061 T058 T063 T065 T062",
-    "gene": "T028",
-    "protein": "T116 T126 T192",
-    "body part": "T023 T017 T018 T021 T022 T024 T025 T026 T029 T030 T031",
-    "ingredient": "T109 T123 T125 T127 T129 T130 T131 T103 T104 T114 T120 T122 T196 T197 T087 T088",
-    "device": "T074 T075 T203",
-    "organism": "T001 T002 T004 T005 T007 T008 T010 T011 T012 T013 T014 T015 T016 T194 T204",
-    "food": "T168",
-    "phenomenon": "T032 T038 T039 T040 T041 T042 T043 T044 T045 T067 T068 T069 T070 T201 T085 T086",
-}
+_CODES = toml.read(Path(__file__).with_name("sources.toml"))
+_KINDS: Mapping[str, str] = _CODES["umls_kinds"]
+LANGUAGES: Mapping[str, str] = _CODES["umls_languages"]
 _RANK: Mapping[str, tuple[int, str]] = {
     tui: (rank, kind) for rank, (kind, types) in enumerate(_KINDS.items()) for tui in types.split()
 }
 _NO_RANK = (len(_KINDS), "concept")
 
-# REL, read from the second concept of MRREL (or the first of the REST service) to the other: "Cats CHD Felis"
-RELATIONS: Mapping[str, Relation] = {
-    relation.name: relation
-    for relation in (
-        Relation("CHD", Role.IS_A),
-        Relation("PAR", Role.IS_A, reverse=True),
-        Relation("RN", Role.IS_A),
-        Relation("RB", Role.IS_A, reverse=True),
-        Relation("SY", Role.SAME_AS),
-        Relation("semantic_type"),
-        Relation("definition"),
-        Relation("sib_in_isa"),
-        Relation("has_associated_morphology"),
-        Relation("has_dose_form"),
-        Relation("dose_form_of"),
-        Relation("gene_product_of"),
-        Relation("inheritance_type_of", Role.INHERITANCE, reverse=True),
-    )
-}
+RELATIONS: Mapping[str, Relation] = published("umls")["relations"]
 UNRELATED = frozenset({"XR", "DEL"})  # REL that denies a relation, or whose concept was deleted
 
 SCOPES: Mapping[str, Scope] = {  # TTY -> how close the name is to the concept
@@ -198,12 +167,6 @@ SCOPES: Mapping[str, Scope] = {  # TTY -> how close the name is to the concept
 LAY_SOURCES = frozenset({"CHV", "MEDLINEPLUS"})
 DEFINED_BY = ("MSH", "NCI", "ICF", "CSP", "HPO")  # whose definition comes first
 
-LANGUAGES: Mapping[str, str] = {  # LAT -> ISO 639-1
-    "ENG": "en", "ARA": "ar", "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "EST": "et",
-    "FIN": "fi", "FRE": "fr", "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja",
-    "KOR": "ko", "LAV": "lv", "NOR": "no", "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es",
-    "SWE": "sv", "TUR": "tr", "UKR": "uk",
-}  # fmt: skip
 _TRANSLATION = re.compile(rf"[A-Z0-9]{{3,}}?({'|'.join(LANGUAGES)})$")
 _LOINC = re.compile(r"LNC-([A-Z]{2})-[A-Z]{2}$")
 _NAMED = {"KCD5": "KOR", "TKMT": "KOR", "SCTSPA": "SPA"}
@@ -233,13 +196,6 @@ def language_of(source: str) -> str:
 def definition_rank(source: str) -> int:
     """The place of a source among those whose definition is preferred; the rest share the last."""
     return DEFINED_BY.index(source) if source in DEFINED_BY else len(DEFINED_BY)
-
-
-# --- The UMLS Metathesaurus from its RRF files: concepts, their names, definitions, semantic types and relations.
-# A folder with MRCONSO.RRF and MRREL.RRF, and MRDEF.RRF and MRSTY.RRF where they are (each may be packed with gzip),
-# as MetamorphoSys writes it. MRREL says what the second concept is to the first; a triple is read in that order:
-# (CUI2, RELA, CUI1), with REL where there is no RELA. Left out are suppressed rows, relations of a concept to itself,
-# those that deny a relation (XR) and those of a concept of which no name is kept.
 
 
 _FIELDS = {"MRCONSO": 18, "MRREL": 16, "MRDEF": 8, "MRSTY": 6}
@@ -279,13 +235,10 @@ def read_umls(
         name=name,
         rows=lambda: _rows(files, _Filter(tuple(languages), codes, suppressed)),
         release=release or _release(folder),
-        licence="UMLS Metathesaurus License (free on registration; not to be passed on)",
-        citation="Bodenreider O. The Unified Medical Language System (UMLS). Nucleic Acids Res 2004;32:D267-D270. "
-        "doi:10.1093/nar/gkh061",
         language=LANGUAGES[languages[0]],
         prefix=PREFIX,
-        relations=RELATIONS,
         inputs=tuple(files.values()),
+        **published("umls"),
     )
 
 

@@ -39,6 +39,7 @@ from kgmed.graph.remote.database import (
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Relation
+from kgmed.toml import read
 
 if TYPE_CHECKING:
     from neo4j import Driver
@@ -248,70 +249,9 @@ class Bolt:
 
 def _own(graph: str) -> dict[str, tuple[str, ...]]:
     """The queries of a graph that `load` wrote."""
-    p = f"kgmed_{graph.replace('-', '__')}"
-    return _own_nodes(p) | _own_edges(p)
-
-
-def _own_edges(p: str) -> dict[str, tuple[str, ...]]:
-    """Those of its edges; `p` begins its labels."""
-    edge, entity = f"-[r:{p}_EDGE]->", "{0}.id, {0}.name, {0}.kind"
-    ends = f"{entity.format('h')}, r.relation, {entity.format('t')}, r.weight, r.source, r.support"
-    asked = "WHERE ($relations IS NULL OR r.relation IN $relations)"
-    numbers = "RETURN r.edge, h.node, r.relation, t.node, r.weight LIMIT $limit"
-
-    def steps(c: str, where: str) -> str:  # the node that is known first: a planner may not turn it round
-        return f"MATCH ({c}:{p}_Entity) WHERE {c}.{where} MATCH (h){edge}(t)"
-
-    def around(c: str, side: int) -> str:
-        loop = " AND h.node <> t.node" if side else ""
-        return (
-            f"{steps(c, 'id IN $ids')} {asked}{loop} WITH {c}.id AS asked, h, r, t ORDER BY r.weight DESC, r.edge "
-            f"WITH asked, collect([{side}, r.edge, {ends}])[0..$limit] AS rows UNWIND rows AS row RETURN asked, row"
-        )
-
-    return {
-        "around": (around("h", 0), around("t", 1)),
-        "level": (
-            f"{steps('h', 'node IN $nodes')} {asked} {numbers}",
-            f"{steps('t', 'node IN $nodes')} {asked} {numbers}",
-        ),
-        "across": (f"{steps('h', 'node IN $heads')} WHERE t.node IN $nodes {numbers}",),
-        "facts": (f"{steps('h', 'node IN $heads')} WHERE r.edge IN $edges RETURN r.edge, {ends}",),
-        "edges": (
-            f"{steps('h', 'node > $after AND h.node <= $after + $limit')} "
-            "RETURN h.node, h.id, r.relation, t.id, r.weight, r.support ORDER BY h.node, r.edge",
-        ),
-    }
-
-
-def _own_nodes(p: str) -> dict[str, tuple[str, ...]]:
-    """Those of its entities, names and texts."""
-    entity = "e.id, e.name, e.kind"
-    named = "RETURN n.id, n.name, n.kind, n.text, n.scope, n.normal, n.folded, n.degree, n.node ORDER BY n.number"
-    return {
-        "about": (f"MATCH (g:{p}_Graph) RETURN g.layout, g.name, g.label, g.language, 0, g.nodes",),
-        "relations": (f"MATCH (r:{p}_Relation) RETURN r.name, r.role, r.reverse, r.origin ORDER BY r.number",),
-        "entity": (f"MATCH (e:{p}_Entity) WHERE e.id = $id RETURN {entity}, e.description",),
-        "names": (f"MATCH (n:{p}_Name) WHERE n.normal IN $keys AND (n.normal <> '' OR n.text IN $texts) {named}",),
-        "folded": (f"MATCH (n:{p}_Name) WHERE n.folded IN $keys AND (n.folded <> '' OR n.text IN $texts) {named}",),
-        "texts": (
-            f"MATCH (a:{p}_Text) WHERE a.id = $id RETURN a.id, a.name, a.kind, a.relation, a.text, a.source, a.support "
-            "ORDER BY a.number",
-        ),
-        "numbers": (f"MATCH (e:{p}_Entity) WHERE e.id IN $ids RETURN e.id, e.node",),
-        "entities": (f"MATCH (e:{p}_Entity) WHERE e.node IN $nodes RETURN e.node, {entity}, e.degree",),
-        "nodes": (
-            f"MATCH (e:{p}_Entity) WHERE e.node > $after AND e.node <= $after + $limit "
-            f"RETURN e.node, {entity}, e.description ORDER BY e.node",
-        ),
-        "aliases": (
-            f"MATCH (n:{p}_Name) WHERE n.node IN $nodes AND n.scope > 0 "
-            "RETURN n.node, n.text, n.scope ORDER BY n.number",
-        ),
-        "said": (
-            f"MATCH (a:{p}_Text) WHERE a.node IN $nodes RETURN a.node, a.relation, a.text, a.support ORDER BY a.number",
-        ),
-    }
+    mine = f"kgmed_{graph.replace('-', '__')}"
+    queries = read(Path(__file__).with_suffix(".toml"))
+    return {what: tuple(query.replace("GRAPH", mine) for query in of) for what, of in queries.items()}
 
 
 # --- A graph of this machine written over Bolt.

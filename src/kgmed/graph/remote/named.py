@@ -376,8 +376,6 @@ def _read_triple(head: Any, relation: Any, tail: Any, weight: float, source: str
     return Triple(Entity(*head), Relation(name, Role(role), reverse), Entity(*tail), weight, source, said)
 
 
-# Remote graphs by the names that a person types, each behind its persistent cache.
-
 FORMS = (
     "umls-rest",
     "umls-rest+URL",
@@ -412,7 +410,7 @@ def open_remote(name: str, folder: Path, environment: Mapping[str, str]) -> Know
         return _copy_or_place(graph, folder / COPIES, in_place=in_place)
     if kind.partition("?")[0] == "umls-rest":
         return CachedGraph(_umls(name, environment), folder / FILE)
-    return CachedGraph(_KINDS[kind](url, environment), folder / FILE)
+    return CachedGraph(_knowledge_base(kind, url), folder / FILE)
 
 
 def _umls(name: str, environment: Mapping[str, str]) -> KnowledgeGraph:
@@ -428,16 +426,10 @@ def _umls(name: str, environment: Mapping[str, str]) -> KnowledgeGraph:
     return Umls(url or OFFICIAL, at_least=at_least, environment=environment)
 
 
-def _dbpedia(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
-    return Sparql(DBPEDIA, url)
-
-
-def _wikidata(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
-    return Sparql(WIKIDATA, url)
-
-
-def _sparql(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
-    return Sparql(WIKIDATA if "wikidata" in (urlsplit(url).hostname or "") else DBPEDIA, url)
+def _knowledge_base(kind: str, url: str) -> KnowledgeGraph:
+    """DBpedia, Wikidata, or an endpoint that is asked as the one whose name its host bears."""
+    named = "wikidata" if "wikidata" in (urlsplit(url).hostname or "") else "dbpedia"
+    return Sparql(WIKIDATA if (named if kind == "sparql" else kind) == "wikidata" else DBPEDIA, url)
 
 
 def open_database(address: str, environment: Mapping[str, str], *, graph: str = "") -> tuple[DatabaseGraph, bool]:
@@ -550,10 +542,3 @@ def _copy_or_place(graph: DatabaseGraph, copies: Path, *, in_place: bool) -> Kno
         return copied(graph, copies)
     finally:
         graph.close()
-
-
-_KINDS: dict[str, Callable[[str, Mapping[str, str]], KnowledgeGraph]] = {
-    "dbpedia": _dbpedia,
-    "wikidata": _wikidata,
-    "sparql": _sparql,
-}

@@ -5,32 +5,31 @@ address holds no password: libpq takes it from PGPASSWORD or ~/.pgpass, so that 
 list of processes.
 """
 
+import struct
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed import toml
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.names import Near
 from kgmed.graph.remote.database import COLUMNS, GRAPH_NAME, LAYOUT, Progress, files_of, parts, said_of, within, written
+from kgmed.graph.vectors import EXACT, Vectors
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg.sql import Composable
 
     from kgmed.models.base import Encoder
-import struct
-from collections.abc import Callable
-
-from kgmed.graph.vectors import EXACT, Vectors
-
 LIKE = "postgresql://USER@HOST:5432/DATABASE#NAME"
 WAIT, LATE = 10, 30_000  # seconds to connect, milliseconds of one query
 _OPTIONS = ("host", "port", "sslmode", "sslrootcert", "sslcert", "service", "passfile")
@@ -139,60 +138,9 @@ def _plain(address: Address, error: Any) -> KgmedError:
     return Unavailable(f"{address.where} answers with the error {state}; load the graph again")
 
 
-_NAMED = """
-SELECT e.id, e.name, e.kind, n.text, n.scope, n.normal, n.folded, e.degree, e.node
-FROM name n JOIN entity e USING (node)
-WHERE n.{form} = ANY(%(keys)s) AND (n.{form} <> '' OR n.text = ANY(%(texts)s)) ORDER BY n.number"""
-_AROUND = """
-SELECT a.id, x.side, x.edge, h.id, h.name, h.kind, x.relation, t.id, t.name, t.kind, x.weight, x.source, x.support
-FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS a(id, at) JOIN entity c ON c.id = a.id
-CROSS JOIN LATERAL (
-  SELECT * FROM (
-    (SELECT e.*, 0 AS side FROM edge e WHERE e.head = c.node
-       AND (%(relations)s::int[] IS NULL OR e.relation = ANY(%(relations)s))
-       ORDER BY e.weight DESC, e.edge LIMIT %(limit)s)
-    UNION ALL
-    (SELECT e.*, 1 AS side FROM edge e WHERE e.tail = c.node AND e.head <> c.node
-       AND (%(relations)s::int[] IS NULL OR e.relation = ANY(%(relations)s))
-       ORDER BY e.weight DESC, e.edge LIMIT %(limit)s)
-  ) AS both_sides ORDER BY weight DESC, side, edge LIMIT %(limit)s
-) AS x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail"""
-_LEVEL = """
-(SELECT edge, head, relation, tail, weight FROM edge WHERE head = ANY(%(nodes)s)
-  AND (%(relations)s::int[] IS NULL OR relation = ANY(%(relations)s)) LIMIT %(limit)s) UNION ALL
-(SELECT edge, head, relation, tail, weight FROM edge WHERE tail = ANY(%(nodes)s) AND head <> ALL(%(nodes)s)
-  AND (%(relations)s::int[] IS NULL OR relation = ANY(%(relations)s)) LIMIT %(limit)s)"""
-_QUERIES = {
-    "about": "SELECT layout, name, label, language, bytes, nodes FROM graph",
-    "relations": "SELECT name, role, reverse, origin FROM relation ORDER BY number",
-    "entity": "SELECT id, name, kind, description FROM entity WHERE id = %(id)s",
-    "names": _NAMED.format(form="normal"),
-    "folded": _NAMED.format(form="folded"),
-    "around": _AROUND,
-    "texts": """
-SELECT e.id, e.name, e.kind, a.relation, a.text, a.source, a.support FROM attribute a JOIN entity e USING (node)
-WHERE e.id = %(id)s ORDER BY a.number""",
-    "numbers": "SELECT id, node FROM entity WHERE id = ANY(%(ids)s)",
-    "entities": "SELECT node, id, name, kind, degree FROM entity WHERE node = ANY(%(nodes)s)",
-    "level": _LEVEL,
-    "across": """
-SELECT e.edge, e.head, e.relation, e.tail, e.weight
-FROM edge e JOIN unnest(%(heads)s::int[]) AS h(node) ON e.head = h.node
-JOIN unnest(%(nodes)s::int[]) AS t(node) ON e.tail = t.node LIMIT %(limit)s""",
-    "facts": """
-SELECT x.edge, h.id, h.name, h.kind, x.relation, t.id, t.name, t.kind, x.weight, x.source, x.support
-FROM edge x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail WHERE x.edge = ANY(%(edges)s)""",
-    "nodes": """
-SELECT node, id, name, kind, description FROM entity WHERE node > %(after)s ORDER BY node LIMIT %(limit)s""",
-    "aliases": "SELECT node, text, scope FROM name WHERE node = ANY(%(nodes)s) AND scope > 0 ORDER BY number",
-    "said": "SELECT node, relation, text, support FROM attribute WHERE node = ANY(%(nodes)s) ORDER BY number",
-    "edges": """
-SELECT x.edge, h.id, x.relation, t.id, x.weight, x.support
-FROM edge x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail
-WHERE x.edge > %(after)s ORDER BY x.edge LIMIT %(limit)s""",
-    "files": "SELECT name, part FROM file ORDER BY name, part",
-    "part": "SELECT data FROM file WHERE name = %(name)s AND part = %(part)s",
-}
+_SQL = toml.read(Path(__file__).with_suffix(".toml"))
+_NAMED = _SQL["queries"].pop("names")
+_QUERIES = {**_SQL["queries"], "names": _NAMED.format(form="normal"), "folded": _NAMED.format(form="folded")}
 
 
 class Postgres:
@@ -255,11 +203,6 @@ class Postgres:
 
 _TEXTS = 64  # texts compared in one call
 _CANDIDATES = 4  # candidates for each name wanted
-_NEAREST = """
-WITH q AS MATERIALIZED (SELECT said::vector AS said, at FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS u(said, at))
-SELECT q.at, n.row, n.name, n.score FROM q CROSS JOIN LATERAL
-  (SELECT row, name, -(vector <#> q.said) AS score FROM name_vector
-   ORDER BY vector <#> q.said LIMIT %(limit)s) n"""  # a text is read once, not beside every name
 
 
 class NamesInPostgres:
@@ -282,7 +225,7 @@ class NamesInPostgres:
         """The nearest names of a few texts at once, by their unit rows."""
         said = [f"[{','.join(map(repr, row))}]" for row in np.asarray(queries, np.float32).astype(float).tolist()]
         found: list[list[Near]] = [[] for _ in said]
-        for at, row, name, score in self.server.run(_NEAREST, {"texts": said, "limit": _CANDIDATES * limit}):
+        for at, row, name, score in self.server.run(_SQL["nearest"], {"texts": said, "limit": _CANDIDATES * limit}):
             found[at - 1].append(Near(name, float(score), row))
         return [sorted(near, key=lambda n: (-n.score, n.row))[:limit] for near in found]
 
@@ -305,30 +248,6 @@ def open_names(server: Postgres, encoder: "Encoder") -> NamesInPostgres | None:
 COMMENT = "a graph of kgmed"  # on its schema, so that no other schema is ever replaced
 NEW = "+new"  # behind the name of a schema that is being written; no graph's name has it
 _ROWS, _PARTS = 200_000, 16  # of a transaction: rows of a table, parts of files
-_TABLES = """
-CREATE TABLE graph (layout int, name text, label text, language text, bytes bigint, source text, release text,
-  licence text, citation text, nodes int);
-CREATE TABLE relation (number int, name text, role text, reverse boolean, origin text);
-CREATE TABLE entity (node int, id text, name text, kind text, description text, degree int);
-CREATE TABLE name (number int, node int, text text, scope smallint, normal text, folded text);
-CREATE TABLE edge (edge bigint, head int, relation int, tail int, weight double precision, source text, support text);
-CREATE TABLE attribute (number int, node int, relation int, text text, source text, support text);
-CREATE TABLE file (name text, part int, data bytea);
-CREATE TABLE loading (what text, name text PRIMARY KEY, rows bigint);
-"""
-_INDEXES = """
-CREATE UNIQUE INDEX ON entity (node);
-CREATE INDEX ON entity USING hash (id);
-CREATE INDEX ON name USING hash (normal);
-CREATE INDEX ON name USING hash (folded);
-CREATE INDEX ON name (left(normal, 200) text_pattern_ops);
-CREATE INDEX ON edge (head, weight DESC, edge);
-CREATE INDEX ON edge (tail, weight DESC, edge);
-CREATE INDEX ON edge (edge);
-CREATE INDEX ON attribute (node);
-CREATE INDEX ON file (name, part);
-"""
-_TRIGRAMS = "CREATE INDEX ON name USING gin (normal gin_trgm_ops)"
 
 
 def load(
@@ -354,9 +273,9 @@ def load(
         files = ((n, i, data) for n, path in files_of(store) for i, data in enumerate(parts(path)))
         _copy(connection, "file", islice(files, done.get("file", 0), None), _PARTS)
         with connection.transaction():
-            cursor.execute(_INDEXES)
+            cursor.execute(_SQL["indexes"])
             if _has_trigrams(cursor):
-                cursor.execute(_TRIGRAMS)
+                cursor.execute(_SQL["trigrams"])
             cursor.execute("ANALYZE graph, relation, entity, name, edge, attribute")
             cursor.execute("DROP TABLE loading")
             cursor.execute(f"DROP SCHEMA IF EXISTS {_quoted(address.schema)} CASCADE".encode())
@@ -398,7 +317,7 @@ def _begun(cursor: "Cursor[Any]", address: Address, what: str, *, force: bool) -
         cursor.execute(f"DROP SCHEMA IF EXISTS {_quoted(schema)} CASCADE".encode())
         cursor.execute(f"CREATE SCHEMA {_quoted(schema)}".encode())
         cursor.execute(f"COMMENT ON SCHEMA {_quoted(schema)} IS '{COMMENT}'".encode())
-        cursor.execute(_TABLES)
+        cursor.execute(_SQL["tables"])
         tables = [[what, table] for table in (*COLUMNS, "file")]
         cursor.executemany("INSERT INTO loading VALUES (%s, %s, 0)", tables)
     return {}

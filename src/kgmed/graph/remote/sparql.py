@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from kgmed import toml
 from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph.base import EdgeRow, Match, NodeRow, Row, Source, TextRow
-from kgmed.graph.formats.base import infer
+from kgmed.graph.formats.base import declared, infer
 from kgmed.graph.formats.rdf import curie
 from kgmed.graph.remote.database import GRAPH_NAME
 from kgmed.language.text import fold, normalise, one_line
@@ -41,115 +42,16 @@ class Dialect:
     relations: Mapping[str, Relation] = field(default_factory=dict)  # by label; the others are inferred
 
 
-_PREFIXES = """
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
-"""
-_DBO = _PREFIXES + "PREFIX dbo: <http://dbpedia.org/ontology/>\n"
-DBPEDIA = Dialect(
-    name="dbpedia",
-    endpoint="https://dbpedia.org/sparql",
-    namespace="http://dbpedia.org/resource/",
-    lookup=_DBO
-    + """SELECT DISTINCT ?item ?label ?name WHERE {
-  VALUES ?name { %name% %capital% }
-  { ?item rdfs:label ?name . FILTER NOT EXISTS { ?item dbo:wikiPageRedirects ?to } }
-  UNION { ?from rdfs:label ?name ; dbo:wikiPageRedirects ?item }
-  ?item rdfs:label ?label . FILTER(LANG(?label) = %language%)
-  FILTER(STRSTARTS(STR(?item), %namespace%) && !STRSTARTS(STR(?item), %category%))
-} ORDER BY ?item LIMIT %limit%""",
-    entity=_DBO
-    + """SELECT ?label ?description ?type WHERE {
-  %item% rdfs:label ?label . FILTER(LANG(?label) = %language%)
-  OPTIONAL { %item% rdfs:comment ?description . FILTER(LANG(?description) = %language%) }
-  OPTIONAL { %item% a ?type . FILTER(STRSTARTS(STR(?type), "http://dbpedia.org/ontology/")) }
-} LIMIT %limit%""",
-    neighbours=_DBO
-    + """SELECT DISTINCT ?head ?headLabel ?relation ?relationLabel ?tail ?tailLabel WHERE {
-  { BIND(%item% AS ?head) ?head ?relation ?tail } UNION { BIND(%item% AS ?tail) ?head ?relation ?tail }
-  FILTER(STRSTARTS(STR(?relation), "http://dbpedia.org/ontology/") && !CONTAINS(STR(?relation), "/wikiPage"))
-  ?head rdfs:label ?headLabel . FILTER(LANG(?headLabel) = %language%)
-  ?tail rdfs:label ?tailLabel . FILTER(LANG(?tailLabel) = %language%)
-  ?relation rdfs:label ?relationLabel . FILTER(LANG(?relationLabel) = "en")
-} ORDER BY ?relation ?head ?tail LIMIT %limit%""",
-    attributes=_DBO
-    + """SELECT DISTINCT ?relation ?relationLabel ?value WHERE {
-  %item% ?relation ?value . FILTER(ISLITERAL(?value) && LANG(?value) IN ("", %language%))
-  FILTER(STRSTARTS(STR(?relation), "http://dbpedia.org/ontology/") && !CONTAINS(STR(?relation), "/wikiPage"))
-  ?relation rdfs:label ?relationLabel . FILTER(LANG(?relationLabel) = "en")
-} ORDER BY ?relation ?value LIMIT %limit%""",
-    kinds={
-        "http://dbpedia.org/ontology/Disease": "disease",
-        "http://dbpedia.org/ontology/Drug": "drug",
-        "http://dbpedia.org/ontology/AnatomicalStructure": "body part",
-        "http://dbpedia.org/ontology/Gene": "gene",
-        "http://dbpedia.org/ontology/Protein": "protein",
-        "http://dbpedia.org/ontology/Person": "person",
-        "http://dbpedia.org/ontology/Place": "place",
-    },
-)
-_WIKIDATA_RELATIONS = (
-    Relation("drug or therapy used for treatment", Role.TREATS, reverse=True),
-    Relation("medical condition treated", Role.TREATS),
-    Relation("symptoms and signs", Role.FINDING),
-    Relation("has cause", Role.CAUSE),
-    Relation("has effect", Role.CAUSE, reverse=True),
-    Relation("subclass of", Role.IS_A),
-    Relation("instance of", Role.IS_A),
-    Relation("significant drug interaction", Role.INTERACTS),
-    Relation("genetic association", Role.GENE),
-    Relation("different from"),
-)
-WIKIDATA = Dialect(
-    name="wikidata",
-    endpoint="https://query.wikidata.org/sparql",
-    namespace="http://www.wikidata.org/entity/",
-    lookup=_PREFIXES
-    + """SELECT DISTINCT ?item ?label ?name WHERE {
-  VALUES ?name { %name% %small% %capital% }
-  { ?item rdfs:label ?name } UNION { ?item skos:altLabel ?name }
-  ?item rdfs:label ?label . FILTER(LANG(?label) = %language%)
-  FILTER(STRSTARTS(STR(?item), CONCAT(%namespace%, "Q")))
-} ORDER BY ?item LIMIT %limit%""",
-    entity=_PREFIXES
-    + """PREFIX schema: <http://schema.org/>
-SELECT ?label ?description ?type WHERE {
-  %item% rdfs:label ?label . FILTER(LANG(?label) = %language%)
-  OPTIONAL { %item% schema:description ?description . FILTER(LANG(?description) = %language%) }
-  OPTIONAL { %item% <http://www.wikidata.org/prop/direct/P31> ?type }
-} LIMIT %limit%""",
-    neighbours=_PREFIXES
-    + """PREFIX wikibase: <http://wikiba.se/ontology#>
-SELECT DISTINCT ?head ?headLabel ?relation ?relationLabel ?tail ?tailLabel WHERE {
-  { BIND(%item% AS ?head) ?head ?relation ?tail } UNION { BIND(%item% AS ?tail) ?head ?relation ?tail }
-  ?property wikibase:directClaim ?relation ; rdfs:label ?relationLabel . FILTER(LANG(?relationLabel) = %language%)
-  ?head rdfs:label ?headLabel . FILTER(LANG(?headLabel) = %language%)
-  ?tail rdfs:label ?tailLabel . FILTER(LANG(?tailLabel) = %language%)
-} ORDER BY ?relation ?head ?tail LIMIT %limit%""",
-    attributes=_PREFIXES
-    + """PREFIX wikibase: <http://wikiba.se/ontology#>
-SELECT DISTINCT ?relation ?relationLabel ?value WHERE {
-  %item% ?relation ?value . FILTER(ISLITERAL(?value) && LANG(?value) IN ("", %language%))
-  ?property wikibase:directClaim ?relation ; wikibase:propertyType ?kind ; rdfs:label ?relationLabel .
-  FILTER(?kind != wikibase:ExternalId && LANG(?relationLabel) = %language%)
-} ORDER BY ?relation ?value LIMIT %limit%""",
-    kinds={
-        "http://www.wikidata.org/entity/Q12136": "disease",
-        "http://www.wikidata.org/entity/Q112193867": "disease",
-        "http://www.wikidata.org/entity/Q169872": "symptom",
-        "http://www.wikidata.org/entity/Q12140": "drug",
-        "http://www.wikidata.org/entity/Q7187": "gene",
-        "http://www.wikidata.org/entity/Q8054": "protein",
-        "http://www.wikidata.org/entity/Q5": "person",
-    },
-    relations={relation.name: relation for relation in _WIKIDATA_RELATIONS},
-)
+_DIALECTS = Path(__file__).with_name("dialects.toml")
 
 
-# --- DBpedia and Wikidata over SPARQL: fixed queries with bound values, none written by a model.
-# A value is bound as an IRI, a literal or a number, checked or escaped for what it is, all in one pass, so that nothing
-# in a name can become part of a query. What is asked is in `dialects`; another endpoint with the same vocabulary needs
-# only its URL.
+def _dialect(name: str) -> Dialect:
+    """What `dialects.toml` says of one."""
+    said = toml.read(_DIALECTS)[name]
+    return Dialect(name, **{**said, "relations": declared(said.get("relations", {}))["relations"]})
+
+
+DBPEDIA, WIKIDATA = _dialect("dbpedia"), _dialect("wikidata")
 
 
 RESULTS = "application/sparql-results+json"
@@ -338,16 +240,6 @@ class Sparql:
         return self.dialect.relations.get(name) or infer(name)
 
 
-def dbpedia(endpoint: str = "", **options: Any) -> Sparql:
-    """DBpedia, at its public endpoint unless another is named; options as for `Sparql`."""
-    return Sparql(DBPEDIA, endpoint, **options)
-
-
-def wikidata(endpoint: str = "", **options: Any) -> Sparql:
-    """Wikidata, at its public endpoint unless another is named; options as for `Sparql`."""
-    return Sparql(WIKIDATA, endpoint, **options)
-
-
 def _match(entity: Entity, found: str, asked: str) -> Match:
     """How an entity that was found by one of its names goes by the name that was asked for."""
     if normalise(entity.name) == normalise(asked):
@@ -397,7 +289,10 @@ class SparqlDatabase:
         # Virtuoso takes a search for what a small graph says of itself to last for days, unless told where that stands
         about = " ".join(f"<{_VOCABULARY}{self.graph}:graph:{layout}>" for layout in range(1, LAYOUT + 2))
         place = f"<{_VOCABULARY}graph:{self.graph}>"
-        self._queries = {k: q.replace("%graph%", place).replace("%self%", about) for k, q in _QUERIES.items()}
+        self._queries = {
+            what: f"PREFIX k: <{_VOCABULARY}>\n{query}".replace("%graph%", place).replace("%self%", about)
+            for what, query in toml.read(_DIALECTS)["kgmed"].items()
+        }
 
     def close(self) -> None:
         """Nothing: connections are kept by the client."""
@@ -527,97 +422,6 @@ def _resource(graph: str, table: str, number: int, found: dict[str, Any]) -> str
             )
             said.append(f"<{_VOCABULARY}{table}_{field_}> {text}")
     return f"<{_VOCABULARY}{graph}:{table}:{number}> {' ; '.join(said)} ."
-
-
-# The queries of a graph that was written here, in the order of the fields of `Database`; %marks% are bound.
-
-
-def _of(table: str, what: str, fields: str) -> str:
-    """The pattern of a resource of a table with its fields, each as the variable of that name, or of field=variable."""
-    return f"{what} " + " ; ".join(f"k:{table}_{f} ?{v}" for f, _, v in (x.partition("=") for x in fields.split()))
-
-
-def _of_graph(names: str, body: str, after: str = "") -> str:
-    """A query of the variables of a body, from the graph that is marked."""
-    columns = " ".join(f"?{name}" for name in names.split())
-    return f"PREFIX k: <{_VOCABULARY}>\nSELECT {columns} FROM %graph% WHERE {{ {body} }} {after}"
-
-
-_STEP = _of("edge", "?r", "edge=edge head=h relation=relation tail=t weight=weight")
-_SOURCE = "OPTIONAL { ?r k:edge_source ?source } OPTIONAL { ?r k:edge_support ?support }"
-_FACT, _FACT_FIELDS = f"{_STEP} . {_SOURCE}", "h relation t weight source support"
-_NAMED = _of(
-    "name",
-    "?n",
-    "text=text scope=scope normal=normal folded=folded id=id name=called kind=kind degree=degree node=node "
-    "number=number",
-)
-_WANTED = "VALUES ?asked { %ids% } ?c k:entity_id ?asked . "
-_NAME_FIELDS = "id called kind text scope normal folded degree node"
-_HERE = "{ ?r k:edge_head ?c . BIND(0 AS ?side) } UNION { ?r k:edge_tail ?c . BIND(1 AS ?side) } "
-_SAID = _of("attribute", "?a", "id=id name=called kind=kind relation=relation text=text number=number node=node")
-_MORE = "OPTIONAL { ?a k:attribute_source ?source } OPTIONAL { ?a k:attribute_support ?support }"
-_NODES = "VALUES ?c { %nodes% } "
-_QUERIES = {
-    "counted": "SELECT (COUNT(*) AS ?n) FROM %graph% WHERE { %pattern% }",
-    "about": _of_graph(
-        "layout name label language none nodes",
-        "VALUES ?g { %self% } "
-        + _of("graph", "?g", "layout=layout name=name label=label language=language nodes=nodes")
-        + " BIND(0 AS ?none)",
-    ),
-    "relations": _of_graph(
-        "name role reverse origin",
-        _of("relation", "?r", "number=number name=name role=role reverse=reverse origin=origin"),
-        "ORDER BY ?number",
-    ),
-    "entity": _of_graph(
-        "id called kind description",
-        "VALUES ?id { %id% } " + _of("entity", "?e", "id=id name=called kind=kind description=description"),
-    ),
-    "names": _of_graph(_NAME_FIELDS, "VALUES ?normal { %keys% } " + _NAMED, "ORDER BY ?number"),
-    "folded": _of_graph(_NAME_FIELDS, "VALUES ?folded { %keys% } " + _NAMED, "ORDER BY ?number"),
-    "around": _of_graph(
-        f"asked side edge {_FACT_FIELDS}",
-        f"{_WANTED}{_HERE}{_FACT} FILTER(?side = 0 || ?h != ?c) %relations%",
-        "ORDER BY DESC(?weight) ?side ?edge %limit%",
-    ),
-    "texts": _of_graph(
-        "id called kind relation text source support", f"VALUES ?id {{ %id% }} {_SAID} {_MORE}", "ORDER BY ?number"
-    ),
-    "numbers": _of_graph("id node", "VALUES ?id { %ids% } " + _of("entity", "?e", "id=id node=node")),
-    "entities": _of_graph(
-        "c id called kind degree", _NODES + _of("entity", "?c", "id=id name=called kind=kind degree=degree")
-    ),
-    "level": _of_graph(
-        "edge h relation t weight",
-        f"{_NODES}{{ ?r k:edge_head ?c }} UNION {{ ?r k:edge_tail ?c }} {_STEP} %relations%",
-        "%limit%",
-    ),
-    "across": _of_graph("edge h relation t weight", f"VALUES ?h {{ %heads% }} {_STEP}", "%limit%"),
-    "facts": _of_graph(f"edge {_FACT_FIELDS}", f"VALUES ?r {{ %edges% }} {_FACT}"),
-    "nodes": _of_graph(
-        "node id called kind description",
-        _of("entity", "?e", "node=node id=id name=called kind=kind description=description")
-        + " FILTER(?node > %after%)",
-        "ORDER BY ?node %limit%",
-    ),
-    "aliases": _of_graph(
-        "c text scope",
-        f"{_NODES}?c k:entity_node ?node . "
-        + _of("name", "?n", "node=node text=text scope=scope number=number")
-        + " FILTER(?scope > 0)",
-        "ORDER BY ?number",
-    ),
-    "said": _of_graph(
-        "c relation text support", f"{_NODES}?c k:entity_node ?node . {_SAID} {_MORE}", "ORDER BY ?number"
-    ),
-    "edges": _of_graph(
-        "h hid relation tid weight support",
-        f"VALUES ?h {{ %nodes% }} {_FACT} ?h k:entity_id ?hid . ?t k:entity_id ?tid .",
-        "ORDER BY ?edge",
-    ),
-}
 
 
 # --- A snapshot: what the user's own fixed query selects from any endpoint, as rows of a graph.

@@ -359,17 +359,6 @@ def _rows(
     return ChainRows(np.empty(many, np.int64), np.empty(many), nodes, edges, forward)
 
 
-# --- HyKGE's chains: all simple paths of at most k steps between two anchors that change direction at most once.
-# Jiang et al. 2025, section 3.3. A chain is a *path* when it never changes direction, a *co-ancestor* chain when it
-# goes
-# forward and then back (-> x <-), a *co-occurrence* chain when it goes back and then forward (<- x ->). The paper draws
-# the three shapes for two steps; for more, "at most one change of direction" is the same set as the one that the
-# authors' code keeps. Parallel edges make distinct chains.
-#
-# The search meets in the middle: half chains grow from all anchors at once and are joined over a common node (even
-# lengths) or a common edge (odd lengths), so that hubs are met and never expanded blindly.
-
-
 MOST_HOPS = 5
 
 

@@ -212,9 +212,6 @@ def rounded(weights: NDArray[np.float64]) -> Nodes:
         return weights.astype(np.float32).view(np.int32)
 
 
-# --- What lies around nodes: their edges, their neighbourhood, and a small graph cut out of a large one.
-
-
 Direction = Literal["out", "in", "both"]
 
 

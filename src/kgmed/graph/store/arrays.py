@@ -336,9 +336,6 @@ def pack_support(support: Iterable[Support]) -> str:
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
-# --- The arrays and texts that a stored graph is made of.
-
-
 @dataclass(frozen=True)
 class Tables:
     """All of a graph's data: n entities, m edges in the outgoing order, a aliases, t texts.

@@ -370,12 +370,6 @@ class EntityTexts:
             save(self._folder, file, np.frombuffer(column, column.typecode)[order])
 
 
-# --- From a stream of rows to a stored graph, in one pass.
-# Memory grows with the names of the entities, not with the edges: edges go to column files as they come and are sorted
-# once at the end (24 bytes an edge while sorting). The graph is written beside the old one and takes its place by
-# renaming one small file, so that a build that is killed leaves the old graph whole.
-
-
 Progress = Callable[[int], None]  # called with the number of rows read so far
 
 _EVERY = 1 << 13
