@@ -18,11 +18,10 @@ is reported in one line and left out.
 import logging
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import import_module, resources
+from functools import cached_property
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -271,22 +270,6 @@ class About:
         return f"{self.paper} ({self.by} {self.year}, {self.where})" if self.paper else "ours"
 
 
-@cache
-def _descriptions() -> Mapping[str, dict[str, Any]]:
-    return tomllib.loads((resources.files("kgmed.methods") / "about.toml").read_text(encoding="utf-8"))
-
-
-def _described(name: str) -> About:
-    """What `methods/about.toml` says of a method; raises `BadInput` where that does not have it."""
-    if name not in _descriptions():
-        raise BadInput(f"the method {name!r} says nothing of itself; register it with about=About(...)")
-    kinds = {"ours": tuple, "needs": frozenset}
-    found = {key: kinds.get(key, lambda same: same)(value) for key, value in _descriptions()[name].items()}
-    calls, why = found.pop("calls"), found.pop("steps")
-    usual, fewest, most = calls if isinstance(calls, list) else (calls,) * 3
-    return About(**found, calls=Calls(usual, fewest, most, why))
-
-
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method that can be named: a function `(toolkit) -> Pipeline`, or `(toolkit, *, settings) -> Pipeline`."""
@@ -310,15 +293,12 @@ class Methods(Registry[Method]):
     """Methods by name."""
 
     def register(
-        self, name: str, *, about: About | None = None, presets: Mapping[Any, object] | None = None
+        self, name: str, *, about: About, presets: Mapping[Any, object] | None = None
     ) -> Callable[[MakesPipeline], MakesPipeline]:
-        """Make a method of a function. `presets` = settings by name, the default first; "" = numbers without a name.
-
-        Without `about` it is one of kgmed's own, which `methods/about.toml` describes.
-        """
+        """Make a method of a function. `presets` = settings by name, the default first; "" = numbers without a name."""
 
         def put(function: MakesPipeline) -> MakesPipeline:
-            self.add(Method(name, function, about or _described(name), presets or {}))
+            self.add(Method(name, function, about, presets or {}))
             return function
 
         return put

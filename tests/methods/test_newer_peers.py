@@ -12,16 +12,10 @@ from kgmed.evaluate.datasets.diagnosis import counted_graph
 from kgmed.graph import library
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
-from kgmed.methods.baselines_graph import (
-    HippoRAGSettings,
-    MedRAGSettings,
-    PageRanked,
-    ThinkOnGraphSettings,
-    hippo_rag,
-    medrag,
-    think_on_graph,
-)
+from kgmed.methods.hippo_rag import HippoRAGSettings, PageRanked, hippo_rag
 from kgmed.methods.kgarevion import KGARevionSettings, Review, Said, kgarevion
+from kgmed.methods.medrag import MedRAGSettings, medrag
+from kgmed.methods.think_on_graph import ThinkOnGraphSettings, think_on_graph
 from kgmed.models.base import FilledPrompt, Message, Reply
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.prompts import OWN_KNOWLEDGE, tasked

@@ -12,7 +12,7 @@ from kgmed.models.base import LLM, FilledPrompt, Message, Tool, call_line, is_ca
 from kgmed.pipeline import Fact, Pipeline, note
 from kgmed.prompts import prompt, task
 from kgmed.records import Evidence, Link, Query, is_verdict
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.toolkit import Toolkit
 
 DONE = Tool(
@@ -133,7 +133,15 @@ def _known(found: Sequence[Evidence]) -> list[Evidence]:
     return [e for e in found if e.triples or not is_verdict(e, "lacking", "unknown")]
 
 
-@methods.register("agent", presets={"": AgentSettings()})
+@methods.register(
+    "agent",
+    about=About(
+        does="a model looks facts up with tools, step by step, and answers from those that it keeps",
+        calls=Calls(2, 2, 7, "one to six turns of the search, and the answer"),
+        needs=frozenset({"model", "local_graph"}),
+    ),
+    presets={"": AgentSettings()},
+)
 def agent(toolkit: Toolkit, *, settings: AgentSettings | None = None) -> Pipeline:
     """A model that looks facts up with tools, then answers as `llm` does; raises `BadInput` without a model."""
     if toolkit.llm is None:

@@ -4,7 +4,7 @@ Any retrieval has to beat them; the baselines differ in their own steps only.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from kgmed.models.replies import nonempty_strings, number
 from kgmed.pipeline import Expander, Phraser, Pipeline, Ranker, Reader, Retriever
 from kgmed.prompts import ANSWER_TOKENS, task
 from kgmed.records import Answer, Context, Link, Mention, Query, Question
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, Need, methods
 from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
@@ -31,6 +31,7 @@ T = TypeVar("T")
 FROM_MEMORY = "from the model's own memory: no evidence was looked up"
 NO_EVIDENCE = "from the model's own memory: no evidence was found"
 _NOTHING = Context("")
+_NEEDS: Collection[Need] = frozenset({"model"})  # nothing is looked up, so that a graph behind a server does as well
 
 
 def both(settings: T) -> dict[str, T]:
@@ -240,7 +241,21 @@ class ZeroShotSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("zero-shot", presets=both(ZeroShotSettings()))
+@methods.register(
+    "zero-shot",
+    about=About(
+        paper="Language Models are Few-Shot Learners",
+        by="Brown et al.",
+        year=2020,
+        where="arXiv 2005.14165",
+        does="asks the model the question alone",
+        calls=Calls.always(1, "the answer; HyKGE's and KG-Rank's base row"),
+        ours=("the prompt is ours: the papers do not print theirs",),
+        needs=_NEEDS,
+        baseline=True,
+    ),
+    presets=both(ZeroShotSettings()),
+)
 def zero_shot(toolkit: Toolkit | RemoteToolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ZeroShotSettings(), "zero-shot"
@@ -257,7 +272,24 @@ class ChainOfThoughtSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours, thoughts and answer together
 
 
-@methods.register("cot", presets=both(ChainOfThoughtSettings()))
+@methods.register(
+    "cot",
+    about=About(
+        paper="Chain-of-Thought Prompting Elicits Reasoning in Large Language Models",
+        by="Wei et al.",
+        year=2022,
+        where="arXiv 2201.11903",
+        does="asks the model to think step by step and then to answer",
+        calls=Calls(1, 1, 2, "thoughts and answer in one reply, as in the paper; asked for the answer if it has none"),
+        ours=(
+            "an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",
+            "thoughts that come to no answer are followed by a question for it, as in Kojima et al.",
+        ),
+        needs=_NEEDS,
+        baseline=True,
+    ),
+    presets=both(ChainOfThoughtSettings()),
+)
 def cot(toolkit: Toolkit | RemoteToolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ChainOfThoughtSettings(), "cot"
@@ -277,7 +309,24 @@ class TreeOfThoughtSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("tot", presets=both(TreeOfThoughtSettings()))
+@methods.register(
+    "tot",
+    about=About(
+        paper="Tree of Thoughts: Deliberate Problem Solving with Large Language Models",
+        by="Yao et al.",
+        year=2023,
+        where="arXiv 2305.10601",
+        does="searches in breadth: thoughts are proposed and voted on level by level, then the question is answered",
+        calls=Calls(5, 3, 5, "two levels of a proposal and a vote, and the answer; one vote is ours, the paper has 5"),
+        ours=(
+            "thoughts are proposed together, since a greedy model would repeat a sampled one",
+            "one vote a level, one state kept (b = 1); MindMap gives no settings for its row",
+        ),
+        needs=_NEEDS,
+        baseline=True,
+    ),
+    presets=both(TreeOfThoughtSettings()),
+)
 def tot(toolkit: Toolkit | RemoteToolkit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or TreeOfThoughtSettings(), "tot"

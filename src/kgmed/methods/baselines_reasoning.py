@@ -17,7 +17,7 @@ from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
 from kgmed.prompts import ANSWER_TOKENS, task, whole_question
 from kgmed.records import Answer, Candidate, Context, Query, Question
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Lines
 from kgmed.steps.rank import BM25, ByLine, Rerank
 from kgmed.steps.read import (
@@ -272,7 +272,20 @@ class ChainOfNoteSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours, notes and answer together
 
 
-@methods.register("chain-of-note", presets=both(ChainOfNoteSettings()))
+@methods.register(
+    "chain-of-note",
+    about=About(
+        paper="Chain-of-Note",
+        by="Yu et al.",
+        year=2023,
+        where="arXiv 2311.09210",
+        does="notes of each piece of evidence what it says and whether it bears on the question, then answers",
+        calls=Calls.always(1, "notes and answer in one reply, as in the paper"),
+        ours=("triples of one hop in place of Wikipedia passages; prompted, not fine-tuned",),
+        baseline=True,
+    ),
+    presets=both(ChainOfNoteSettings()),
+)
 def chain_of_note(toolkit: Toolkit, *, settings: ChainOfNoteSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or ChainOfNoteSettings(), "chain-of-note"
@@ -301,7 +314,23 @@ class ChainOfKnowledgeSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("chain-of-knowledge", presets=both(ChainOfKnowledgeSettings()))
+@methods.register(
+    "chain-of-knowledge",
+    about=About(
+        paper="Chain-of-Knowledge",
+        by="Li et al.",
+        year=2023,
+        where="ICLR 2024, arXiv 2305.13269",
+        does="writes a rationale, corrects each sentence by facts and by those corrected before it, then answers",
+        calls=Calls(4, 3, 4, "the rationale, two corrections, the answer; two steps as in HyKGE's code"),
+        ours=(
+            "always corrects: the paper skips it where sampled answers agree, and models here are greedy",
+            "facts are found by linking a sentence and ranking by it; the paper has the model write queries",
+        ),
+        baseline=True,
+    ),
+    presets=both(ChainOfKnowledgeSettings()),
+)
 def chain_of_knowledge(toolkit: Toolkit, *, settings: ChainOfKnowledgeSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or ChainOfKnowledgeSettings(), "chain-of-knowledge"
@@ -332,7 +361,23 @@ class KALMVSettings:
     check_tokens: int = 32  # ours
 
 
-@methods.register("kalmv", presets=both(KALMVSettings()))
+@methods.register(
+    "kalmv",
+    about=About(
+        paper="Knowledge-Augmented Language Model Verification",
+        by="Baek et al.",
+        year=2023,
+        where="EMNLP 2023, arXiv 2310.12836",
+        does="checks whether evidence and answer fit, and takes other evidence or another answer where they do not",
+        calls=Calls(2, 2, 6, "an answer and its check, at most three times; the bound is ours"),
+        ours=(
+            "the model itself checks; the paper trains a small verifier and asks it with several instructions",
+            "abstains where no answer passes; other evidence = the next in the ranking",
+        ),
+        baseline=True,
+    ),
+    presets=both(KALMVSettings()),
+)
 def kalmv(toolkit: Toolkit, *, settings: KALMVSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KALMVSettings(), "kalmv"
@@ -363,7 +408,20 @@ class SuReSettings:
     check_tokens: int = 32  # ours
 
 
-@methods.register("sure", presets=both(SuReSettings()))
+@methods.register(
+    "sure",
+    about=About(
+        paper="SuRe",
+        by="Kim et al.",
+        year=2024,
+        where="ICLR 2024, arXiv 2404.13081",
+        does="summarises the evidence for each candidate, judges and compares the summaries, and takes the best",
+        calls=Calls(7, 3, 7, "candidates, 2 summaries, 2 judgements, 2 comparisons (both orders); the paper, K = 2"),
+        ours=("triples of one hop in place of Wikipedia passages; the answer is the candidate with its summary",),
+        baseline=True,
+    ),
+    presets=both(SuReSettings()),
+)
 def sure(toolkit: Toolkit, *, settings: SuReSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or SuReSettings(), "sure"

@@ -27,7 +27,7 @@ from kgmed.models.scorers import LexicalPairs, words
 from kgmed.pipeline import Pipeline, note
 from kgmed.prompts import ANSWER_TOKENS, prompt
 from kgmed.records import Entity, Evidence, Link, Query, Triple
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import NumberedChains, Rewritten
 from kgmed.steps.rank import BM25, Rerank, best
@@ -335,7 +335,23 @@ class BM25Settings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("bm25", presets=both(BM25Settings()))
+@methods.register(
+    "bm25",
+    about=About(
+        paper="The Probabilistic Relevance Framework: BM25 and Beyond",
+        by="Robertson and Zaragoza",
+        year=2009,
+        where="Foundations and Trends in Information Retrieval 3(4); a baseline of MindMap",
+        does="reads the document of the disease that shares most words with the question",
+        calls=Calls.always(1, "the answer; MindMap's row"),
+        ours=(
+            "the documents are made from the graph, without a model; MindMap's were written by one",
+            "questions are matched with documents; the released code matches documents with documents",
+        ),
+        baseline=True,
+    ),
+    presets=both(BM25Settings()),
+)
 def bm25(toolkit: Toolkit, *, settings: BM25Settings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or BM25Settings(), "bm25"
@@ -355,7 +371,23 @@ class EmbeddingSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("embedding", presets=both(EmbeddingSettings()))
+@methods.register(
+    "embedding",
+    about=About(
+        paper="MindMap's embedding retriever",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="reads the document of the disease whose vector is nearest to that of the question",
+        calls=Calls.always(1, "the answer; MindMap's row"),
+        ours=(
+            "the documents are made from the graph, without a model; MindMap's were written by one",
+            "the toolkit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
+        ),
+        baseline=True,
+    ),
+    presets=both(EmbeddingSettings()),
+)
 def embedding(toolkit: Toolkit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
     """The method on a graph; its documents are encoded once and kept. Raises `BadInput` without a model."""
     s, name = settings or EmbeddingSettings(), "embedding"
@@ -378,7 +410,20 @@ class KGRetrieverSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("kg-retriever", presets=both(KGRetrieverSettings()))
+@methods.register(
+    "kg-retriever",
+    about=About(
+        paper="MindMap's KG retriever",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="reads the first shortest path between the question's entities, put into a sentence by the model",
+        calls=Calls.always(2, "the sentence and the answer; code of MindMap, whose extraction was done beforehand"),
+        ours=("entities are found by the graph's names, not by a model; with one entity there is no path",),
+        baseline=True,
+    ),
+    presets=both(KGRetrieverSettings()),
+)
 def kg_retriever(toolkit: Toolkit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGRetrieverSettings(), "kg-retriever"
@@ -406,7 +451,23 @@ class KGRAGSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("kgrag", presets=both(KGRAGSettings()))
+@methods.register(
+    "kgrag",
+    about=About(
+        paper="KG-RAG",
+        by="Soman et al.",
+        year=2024,
+        where="Bioinformatics 40(9), arXiv 2311.17330",
+        does="reads the triples around the question's entities whose similarity to it stands out",
+        calls=Calls.always(1, "the answer; the paper asks once more for the diseases, HyKGE's row recognises them"),
+        ours=(
+            "entities are found by the graph's names, as in HyKGE's row, not by a model",
+            "the most similar triple is read even where it is below the threshold",
+        ),
+        baseline=True,
+    ),
+    presets=both(KGRAGSettings()),
+)
 def kgrag(toolkit: Toolkit, *, settings: KGRAGSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGRAGSettings(), "kgrag"
@@ -433,7 +494,20 @@ class QueryExpansionSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("qe", presets=both(QueryExpansionSettings()))
+@methods.register(
+    "qe",
+    about=About(
+        paper="Query Expansion by Prompting Large Language Models",
+        by="Jagerman et al.",
+        year=2023,
+        where="arXiv 2305.03653",
+        does="searches with the question and with background that the model writes without answering",
+        calls=Calls.always(2, "the background and the answer; HyKGE's row"),
+        ours=("triples of one hop in place of web passages; the pair scorer ranks them by question and background",),
+        baseline=True,
+    ),
+    presets=both(QueryExpansionSettings()),
+)
 def qe(toolkit: Toolkit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or QueryExpansionSettings(), "qe"
@@ -465,7 +539,23 @@ class KGGPTSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("kg-gpt", presets=both(KGGPTSettings()))
+@methods.register(
+    "kg-gpt",
+    about=About(
+        paper="KG-GPT",
+        by="Kim et al.",
+        year=2023,
+        where="Findings of EMNLP 2023, arXiv 2310.11220",
+        does="cuts the question into parts, has relations chosen for each, and answers from their triples",
+        calls=Calls(5, 2, 5, "the parts, a choice for each of at most three, the answer; the bound is ours"),
+        ours=(
+            "no choice is asked for where there are no more relations than would be kept",
+            "without worked examples; the triples read are the best of BM25",
+        ),
+        baseline=True,
+    ),
+    presets=both(KGGPTSettings()),
+)
 def kg_gpt(toolkit: Toolkit, *, settings: KGGPTSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGGPTSettings(), "kg-gpt"

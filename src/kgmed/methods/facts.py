@@ -11,7 +11,7 @@ from kgmed.models.base import is_small
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.prompts import ANSWER_TOKENS, task
 from kgmed.records import Answer, Context, Mention, Query, is_verdict
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.retrieve import First
 from kgmed.toolkit import Toolkit
@@ -31,6 +31,9 @@ class Once:
         if last is None or last[0] != query:
             last = self._last = (query, self._recognize(query))
         return last[1]
+
+
+# --- Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,15 @@ _POOL = 40  # ours: pieces that are chosen from for a model
 _SMALL = 64  # tokens of an answer by a small model
 
 
-@methods.register("facts", presets={"": Facts()})
+@methods.register(
+    "facts",
+    about=About(
+        does="the evidence that fits the question, grouped and cited; no model is asked",
+        calls=Calls.always(0, "no step asks a model"),
+        needs=frozenset({"local_graph"}),
+    ),
+    presets={"": Facts()},
+)
 def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
     s, recognize = (
@@ -89,7 +100,14 @@ class UnlessDeclined:
         return answer(query, context) if declined and not task().own_knowledge else self.read(query, context)
 
 
-@methods.register("llm", presets={"": Grounded()})
+@methods.register(
+    "llm",
+    about=About(
+        does="a model answers from what it knows and the evidence of `facts`, which each sentence is held against",
+        calls=Calls.always(1, "the answer"),
+    ),
+    presets={"": Grounded()},
+)
 def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     """A language model answers beside the evidence of `facts`; a sentence that this does not bear out is marked so.
 

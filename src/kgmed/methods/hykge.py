@@ -27,7 +27,7 @@ from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Fact, Phraser, Pipeline, Ranker, Recognizer, Retriever, note
 from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Context, Entity, Evidence, Link, Mention, Query, Role, Triple
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.citations import terms
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
@@ -280,7 +280,28 @@ class OptionFacts:
         return list(found.values())
 
 
-@methods.register("hykge", presets=PRESETS)
+@methods.register(
+    "hykge",
+    about=About(
+        paper="HyKGE",
+        by="Jiang et al.",
+        year=2025,
+        where="ACL 2025, arXiv 2312.15883",
+        does="chains between the entities of question and hypothesis, reranked by fragments, read by a model",
+        calls=Calls.always(2, "the hypothesis and the answer; the paper's"),
+        ours=(
+            "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
+            "by preset safe 50 chains of a pair are looked at, 200 ranked, 3 of a pattern or of a pair kept",
+            "by preset safe chains have two steps, beside them is what is asked of each entity; linked words agree",
+            "by preset safe an exam question has facts of its options in the question's words in place of chains",
+            "the similarity of linking is the paper's for its own encoder, and calibrated on the graph for another",
+        ),
+        needs=frozenset({"local_graph", "pairs", "tagger"}),
+        encoder=ENCODER,
+        scorer="BAAI/bge-reranker-large",
+    ),
+    presets=PRESETS,
+)
 def hykge(
     toolkit: Toolkit,
     *,

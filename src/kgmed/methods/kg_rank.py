@@ -18,7 +18,7 @@ from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Reader, Recognizer, note, notes
 from kgmed.prompts import ANSWER_TOKENS, of_preset, task
 from kgmed.records import Answer, Context, Entity, Evidence, Query
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import definitions
@@ -107,6 +107,9 @@ class PerEntity:
         return kept
 
 
+# --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
+
+
 KGRankPreset = Literal["safe", "paper", "code"]
 Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
 
@@ -143,7 +146,26 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
 }
 
 
-@methods.register("kg-rank", presets=PRESETS)
+@methods.register(
+    "kg-rank",
+    about=About(
+        paper="KG-Rank",
+        by="Yang et al.",
+        year=2024,
+        where="arXiv 2403.05881",
+        does="one-hop triples of the question's terms, ranked, read by a model",
+        calls=Calls.always(2, "the terms and the answer; 3 with answer expansion, 1 draft more; the paper's steps"),
+        ours=(
+            "definitions in the context by preset code only; warnings beyond the number of triples by preset safe only",
+            "a term that the question denies brings in nothing",
+            "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
+        ),
+        needs=frozenset({"pairs"}),
+        encoder="GanjinZero/UMLSBert_ENG",
+        scorer="ncbi/MedCPT-Cross-Encoder",
+    ),
+    presets=PRESETS,
+)
 def kg_rank(
     toolkit: Toolkit | RemoteToolkit,
     *,

@@ -32,7 +32,7 @@ from kgmed.models.base import LLM, Encoder
 from kgmed.pipeline import Fact, Linker, Pipeline, note
 from kgmed.prompts import ANSWER_TOKENS, prompt, task, whole_question
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Role, Triple
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.rank import Similarity
 from kgmed.steps.retrieve import Neighbours, triple_evidence
 from kgmed.toolkit import Toolkit
@@ -259,7 +259,27 @@ class KGARevionSettings:
     answer_tokens: int = ANSWER_TOKENS  # ours
 
 
-@methods.register("kgarevion", presets=both(KGARevionSettings()))
+@methods.register(
+    "kgarevion",
+    about=About(
+        paper="KGARevion",
+        by="Su et al.",
+        year=2025,
+        where="ICLR 2025, arXiv 2410.04660",
+        does="a model writes triples for each option; what the graph refuses it revises, and answers from the rest",
+        calls=Calls(4, 3, 11, "the terms, triples for each option (once without options), a revision, the answer"),
+        ours=(
+            "the graph itself reviews, not a fine-tuned model with TransE vectors: what it lacks it refuses",
+            "entities are linked as everywhere here, not by UMLS codes; relations by name, else by vector",
+            "the model chooses from the graph's 40 most frequent relations; more than 8 options are asked about once",
+            "by preset safe triples of entities that the graph does not know are left out; the paper keeps them",
+        ),
+        needs=frozenset({"model", "local_graph"}),
+        baseline=True,
+        encoder="GanjinZero/UMLSBert_ENG",
+    ),
+    presets=both(KGARevionSettings()),
+)
 def kgarevion(toolkit: Toolkit, *, settings: KGARevionSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGARevionSettings(), "kgarevion"

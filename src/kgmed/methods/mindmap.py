@@ -37,7 +37,7 @@ from kgmed.models.replies import (
 from kgmed.pipeline import Checker, Pipeline, Reader, Retriever, note
 from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
@@ -556,6 +556,9 @@ def _invented(text: str, tree: str, numbers: dict[str, int]) -> Iterator[Verdict
                 yield Verdict(f"{where}: {label}", supported=False, reason=reason)
 
 
+# --- MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model.
+
+
 MindMapPreset = Literal["safe", "paper", "code"]
 Strategy = Literal["asked", "all", "types", "cosine", "llm"]
 
@@ -610,7 +613,23 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {
 }
 
 
-@methods.register("mindmap", presets=PRESETS)
+@methods.register(
+    "mindmap",
+    about=About(
+        paper="MindMap",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="paths and neighbours of the question's entities, put into sentences and reasoned over in three parts",
+        calls=Calls(4, 2, 4, "entities, sentences for paths and for neighbours, the answer; paper and code"),
+        ours=(
+            "searches go both ways, since a graph need not state inverse relations",
+            "by preset safe a sentence that lost its triple is replaced by the chain, and neighbours are ranked first",
+        ),
+        encoder="sentence-transformers/all-mpnet-base-v2",
+    ),
+    presets=PRESETS,
+)
 def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindMapSettings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
 

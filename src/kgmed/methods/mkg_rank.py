@@ -24,7 +24,7 @@ from kgmed.models.scorers import BM25Index, LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
 from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
@@ -339,6 +339,9 @@ class LetterReader:
         )
 
 
+# --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
+
+
 MKGRankPreset = Literal["safe", "paper", "code"]
 
 
@@ -370,7 +373,25 @@ SAFE = replace(PAPER, pseudo_query=True, min_score=0.1, english=False, warnings=
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "code": PAPER}  # no code was published
 
 
-@methods.register("mkg-rank", presets=PRESETS)
+@methods.register(
+    "mkg-rank",
+    about=About(
+        paper="MKG-Rank",
+        by="Li et al.",
+        year=2025,
+        where="arXiv 2503.16131",
+        does="terms translated word by word, triples ranked twice, put into sentences, read for a letter",
+        calls=Calls(3, 2, 6, "terms, sentences, answer; options, translation and own background one each; the paper's"),
+        ours=(
+            "evidence is ineffective where there is none, by preset safe also where it scores low",
+            "by preset safe the ranking is asked with the linked entities' names, since an encoder reads one language",
+        ),
+        needs=frozenset({"model", "pairs"}),
+        encoder="GanjinZero/UMLSBert_ENG",
+        scorer="ncbi/MedCPT-Cross-Encoder",
+    ),
+    presets=PRESETS,
+)
 def mkg_rank(
     toolkit: Toolkit | RemoteToolkit,
     *,

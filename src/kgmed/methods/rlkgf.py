@@ -21,7 +21,7 @@ from kgmed.models.base import LLM
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Pipeline, Reader, Retriever
 from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Link, Query, Question, Role, Triple
-from kgmed.registry import methods
+from kgmed.registry import About, Calls, methods
 from kgmed.reward.cases import NameInText, NamesIn, Wording, lists_on, named_one, told_patient, worded
 from kgmed.reward.cases import question as case_question
 from kgmed.steps.phrase import Numbered
@@ -75,7 +75,23 @@ PAPER = RLKGFPromptSettings()
 PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
 
 
-@methods.register("rlkgf-prompt", presets=PRESETS)
+@methods.register(
+    "rlkgf-prompt",
+    about=About(
+        paper="RLKGF",
+        by="Yan et al.",
+        year=2025,
+        where="Findings of ACL 2025",
+        does="shows a model the diseases tied to the findings, with their triples; it names one or none",
+        calls=Calls.always(1, "the choice; ours and the paper's"),
+        ours=(
+            "options are the closed list; without any, the diseases that the graph ties to the findings, best first",
+            "a reply counts by the listed name in it; of the graph's list also by a number alone",
+            "of each disease the triples of the patient's findings and the heaviest others, `triples` in all",
+        ),
+    ),
+    presets=PRESETS,
+)
 def rlkgf_prompt(toolkit: Toolkit, *, settings: RLKGFPromptSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s = settings or PAPER
