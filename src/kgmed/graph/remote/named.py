@@ -468,7 +468,6 @@ def open_whole(name: str, folder: Path, environment: Mapping[str, str]) -> Store
 
     Raises `BadInput` for a graph behind another server, of which no more than parts can be asked.
     """
-
     if not name.startswith((*DATABASES, *SPARQL)) or "#" not in name:
         raise BadInput("this needs all of a graph: name one of this machine or postgresql://, bolt://...#NAME")
     graph = open_database(name, environment)[0]
