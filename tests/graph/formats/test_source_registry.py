@@ -63,7 +63,7 @@ def test_an_unsure_format_is_an_error_that_lists_the_formats(tmp_path: Path, tex
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
     with pytest.raises(
-        SourceError, match=r"name it by --format: babelon, cmekg, disease_json, disease_table|nearest are tables"
+        SourceError, match=r"name it by --format: cmekg, disease_json, disease_table|nearest are tables"
     ):
         formats.detect(path)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.graph.remote.sparql import DBPEDIA, RESULTS, WIKIDATA, Iri, Literal, Sparql, bind
+from kgmed.graph.remote.sparql import DBPEDIA, RESULTS, WIKIDATA, Iri, Literal, Sparql, bind, dbpedia, wikidata
 from kgmed.records import Role
 from kgmed.servers import Limits
 from loopback import Asked, Loopback, Said, loopback
@@ -79,7 +79,7 @@ def exchange(folder: Path, name: str) -> tuple[str, dict[str, Any]]:
 def test_recorded_answers_of_dbpedia_become_rows(server: Loopback, data: Path, name: str) -> None:
     query, response = exchange(data, name)
     server.in_turn(Said(response["body"], headers={"Content-Type": RESULTS}))
-    rows = Sparql(DBPEDIA, f"{server.url}/sparql", limits=QUICK).select(query)
+    rows = dbpedia(f"{server.url}/sparql", limits=QUICK).select(query)
     assert server.asked[0].form["query"] == query
     assert server.asked[0].headers["Accept"] == RESULTS
     assert len(rows) == 3
@@ -100,11 +100,11 @@ def test_recorded_answers_of_another_form_are_refused(server: Loopback, data: Pa
     query, response = exchange(data, name)
     server.in_turn(Said(response["body"]))
     with pytest.raises(Unavailable, match=r"sent no (SPARQL results|JSON object)"):
-        Sparql(DBPEDIA, server.url, limits=QUICK).select(query)
+        dbpedia(server.url, limits=QUICK).select(query)
 
 
 def test_dbpedia_is_looked_up_by_label_and_redirect(engine: Loopback) -> None:
-    graph = Sparql(DBPEDIA, engine.url, limits=QUICK)
+    graph = dbpedia(engine.url, limits=QUICK)
     assert [(m.entity.id, m.entity.name, m.how) for m in graph.lookup("Asthma")] == [
         ("dbpedia:Asthma", "Asthma", "exact")
     ]
@@ -116,7 +116,7 @@ def test_dbpedia_is_looked_up_by_label_and_redirect(engine: Loopback) -> None:
 
 
 def test_dbpedia_tells_an_entity_its_triples_and_its_texts(engine: Loopback) -> None:
-    graph = Sparql(DBPEDIA, engine.url, limits=QUICK)
+    graph = dbpedia(engine.url, limits=QUICK)
     entity = graph.entity("dbpedia:Asthma")
     assert (entity.name, entity.kind, entity.description) == ("Asthma", "disease", "A disease of the airways.")
     found = {(t.head.name, t.relation.name, t.tail.id, t.relation.role) for t in graph.neighbours("dbpedia:Asthma")}
@@ -134,7 +134,7 @@ def test_dbpedia_tells_an_entity_its_triples_and_its_texts(engine: Loopback) -> 
 
 
 def test_wikidata_is_asked_in_the_same_way(engine: Loopback) -> None:
-    graph = Sparql(WIKIDATA, engine.url, limits=QUICK)
+    graph = wikidata(engine.url, limits=QUICK)
     assert [(m.entity.id, m.how) for m in graph.lookup("Asthma")] == [("wikidata:Q35869", "normalised")]
     assert [(m.entity.id, m.how) for m in graph.lookup("Bronchial asthma")] == [("wikidata:Q35869", "alias")]
     entity = graph.entity("wikidata:Q35869")
@@ -149,7 +149,7 @@ def test_wikidata_is_asked_in_the_same_way(engine: Loopback) -> None:
 
 
 def test_another_language_gives_its_names_and_leaves_out_what_has_none(engine: Loopback) -> None:
-    graph = Sparql(WIKIDATA, engine.url, language="zh", limits=QUICK)
+    graph = wikidata(engine.url, language="zh", limits=QUICK)
     assert graph.language == "zh"
     assert graph.lookup("哮喘")[0].entity.name == "哮喘"
     assert [(t.relation.name, t.tail.name) for t in graph.neighbours("wikidata:Q35869")] == [("症状和体征", "咳嗽")]
@@ -169,14 +169,14 @@ def test_a_bound_text_is_the_same_text_to_a_sparql_engine(text: str) -> None:
     ['" } DROP ALL #', "\\", 'a"@en . ?s ?p ?o', "line\nbreak", "%limit% %item%", "${x}", "\ud800", "'''", '"""'],
 )
 def test_a_name_cannot_become_part_of_a_query(engine: Loopback, name: str) -> None:
-    for graph in (Sparql(DBPEDIA, engine.url, limits=QUICK), Sparql(WIKIDATA, engine.url, limits=QUICK)):
+    for graph in (dbpedia(engine.url, limits=QUICK), wikidata(engine.url, limits=QUICK)):
         assert graph.lookup(name) == []
 
 
 @pytest.mark.parametrize("entity", ["dbpedia:A> } #", "dbpedia:", "Asthma", "dbpedia:a b", 'dbpedia:"', "wikidata:Q1"])
 def test_an_id_cannot_become_part_of_a_query(engine: Loopback, entity: str) -> None:
     with pytest.raises(UnknownName):
-        Sparql(DBPEDIA, engine.url, limits=QUICK).neighbours(entity)
+        dbpedia(engine.url, limits=QUICK).neighbours(entity)
     assert engine.asked == []
 
 
@@ -202,7 +202,7 @@ def test_what_is_no_iri_is_refused(iri: str) -> None:
 )
 def test_failures_are_typed_and_never_an_empty_answer(server: Loopback, said: Said, says: str) -> None:
     server.in_turn(said)
-    for graph in (Sparql(DBPEDIA, server.url, limits=QUICK), Sparql(WIKIDATA, server.url, limits=QUICK)):
+    for graph in (dbpedia(server.url, limits=QUICK), wikidata(server.url, limits=QUICK)):
         with pytest.raises(Unavailable, match=says):
             graph.lookup("asthma")
 
@@ -211,12 +211,12 @@ def test_things_outside_the_knowledge_base_are_left_out(server: Loopback) -> Non
     cells = {"head": "http://dbpedia.org/resource/A", "headLabel": "A", "tail": "http://evil.org/x", "tailLabel": "x"}
     row = {k: {"type": "uri", "value": v} for k, v in (cells | {"relation": "http://dbpedia.org/ontology/r"}).items()}
     server.in_turn(Said({"results": {"bindings": [row]}}))
-    assert Sparql(DBPEDIA, server.url, limits=QUICK).neighbours("dbpedia:A") == []
+    assert dbpedia(server.url, limits=QUICK).neighbours("dbpedia:A") == []
 
 
 def test_graphs_say_what_they_are() -> None:
     graph = Sparql(DBPEDIA)
     assert (graph.name, graph.label, graph.language) == ("dbpedia", "dbpedia at dbpedia.org en", "en")
-    assert repr(Sparql(WIKIDATA)) == "Sparql(wikidata at query.wikidata.org)"
+    assert repr(wikidata()) == "Sparql(wikidata at query.wikidata.org)"
     with pytest.raises(BadInput, match="is no language"):
         Sparql(WIKIDATA, language='en" }')

@@ -39,7 +39,7 @@ from kgmed.graph.base import (
 )
 from kgmed.graph.library import DATABASES, in_shards, is_remote, shards
 from kgmed.graph.remote.database import COPIED, DatabaseGraph, Progress, copied, pages, source_of
-from kgmed.graph.remote.sparql import DBPEDIA, WIKIDATA, Sparql, SparqlDatabase, snapshot
+from kgmed.graph.remote.sparql import SparqlDatabase, dbpedia, snapshot, wikidata
 from kgmed.graph.remote.umls import AT_LEAST, OFFICIAL, Umls
 from kgmed.graph.store.build import builder_of
 from kgmed.graph.store.folder import beside, publish
@@ -429,7 +429,7 @@ def _umls(name: str, environment: Mapping[str, str]) -> KnowledgeGraph:
 def _knowledge_base(kind: str, url: str) -> KnowledgeGraph:
     """DBpedia, Wikidata, or an endpoint that is asked as the one whose name its host bears."""
     named = "wikidata" if "wikidata" in (urlsplit(url).hostname or "") else "dbpedia"
-    return Sparql(WIKIDATA if (named if kind == "sparql" else kind) == "wikidata" else DBPEDIA, url)
+    return (wikidata if (named if kind == "sparql" else kind) == "wikidata" else dbpedia)(url)
 
 
 def open_database(address: str, environment: Mapping[str, str], *, graph: str = "") -> tuple[DatabaseGraph, bool]:
@@ -468,7 +468,6 @@ def open_whole(name: str, folder: Path, environment: Mapping[str, str]) -> Store
 
     Raises `BadInput` for a graph behind another server, of which no more than parts can be asked.
     """
-
     if not name.startswith((*DATABASES, *SPARQL)) or "#" not in name:
         raise BadInput("this needs all of a graph: name one of this machine or postgresql://, bolt://...#NAME")
     graph = open_database(name, environment)[0]

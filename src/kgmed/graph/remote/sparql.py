@@ -240,6 +240,16 @@ class Sparql:
         return self.dialect.relations.get(name) or infer(name)
 
 
+def dbpedia(endpoint: str = "", **options: Any) -> Sparql:
+    """DBpedia, at its public endpoint unless another is named; options as for `Sparql`."""
+    return Sparql(DBPEDIA, endpoint, **options)
+
+
+def wikidata(endpoint: str = "", **options: Any) -> Sparql:
+    """Wikidata, at its public endpoint unless another is named; options as for `Sparql`."""
+    return Sparql(WIKIDATA, endpoint, **options)
+
+
 def _match(entity: Entity, found: str, asked: str) -> Match:
     """How an entity that was found by one of its names goes by the name that was asked for."""
     if normalise(entity.name) == normalise(asked):
