@@ -123,20 +123,16 @@ def _key(text: str) -> str:
 
 
 def _any_of(texts: Sequence[str]) -> str:
-    """A pattern for any of the texts, the longest first; one that matches nothing where there are none."""
+    """A pattern for any of the texts, the longest first; one that matches nothing where there are none.
+
+    Where one begins or ends with a Latin letter or digit, the word must too; where it ends with another character, no
+    longer name may go on there. What tells the end stands behind all texts and in one case: it is dear to compile.
+    """
     if not texts:
         return r"(?!)"
-    return f"(?i:{'|'.join(map(_whole, sorted(texts, key=len, reverse=True)))})"
-
-
-def _whole(text: str) -> str:
-    """A pattern for a text; where it begins or ends with a Latin letter or digit, the word must too.
-
-    Where it ends with a Chinese character, no longer name may go on there.
-    """
-    before, after = (f"(?{side}[A-Za-z0-9])" for side in ("<!", "!"))
-    inner = r"\s".join(map(re.escape, text.split()))
-    return (before if _latin(text[0]) else "") + inner + (after if _latin(text[-1]) else _PART)
+    found = ((r"(?<![A-Za-z0-9])" if _latin(t[0]) else "") + r"\s".join(map(re.escape, t.split())) for t in
+             sorted(texts, key=len, reverse=True))  # fmt: skip
+    return f"(?i:{'|'.join(found)})(?:(?<=[A-Za-z0-9])(?![A-Za-z0-9])|(?<![A-Za-z0-9]){_PART})"
 
 
 def _latin(character: str) -> bool:
