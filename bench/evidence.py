@@ -1,7 +1,7 @@
 """Recall of a doctor's answer entities in the evidence retrieved from the question alone (GenMedGPT-5k, EMCKG).
 
     KGMED_DATA=DIR python bench/evidence.py [--part dev|test|all] [--most N]
-    KGMED_DATA=DIR python bench/evidence.py --exams [--part ...]    # the graph cmekg must be built
+    KGMED_DATA=DIR python bench/evidence.py --exams [--part ...] [--graph cmekg,disease-kg]    # these must be built
 
 The first 1,000 rows are `dev`, where settings were chosen; the figures to quote are those of `test`.
 Micro recall is over all gold entities, its error by the bootstrap over questions; macro recall is the mean over
@@ -11,11 +11,12 @@ pieces differ in size. The last table is paired: on the same questions, its erro
 --exams asks which option of an exam question the evidence of HyKGE names most often, under `safe` and without a model:
 100 questions each of CMB and CMMLU (by the hash of their ids) of which the right option and all others but one are
 names in CMeKG. Every other one is `dev`, where the ranking was chosen. Chance is one in as many as there are options.
+--graph names what is asked, the paper's two graphs as one for instance; the questions stay those that CMeKG has.
 """
 
 import argparse
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from statistics import mean
@@ -43,9 +44,10 @@ def main() -> None:
     options.add_argument("--part", choices=("dev", "test", "all"), default="test")
     options.add_argument("--most", type=int, default=0, help="rows at most; 0 = all")
     options.add_argument("--exams", action="store_true", help="which option of an exam question is named most often")
+    options.add_argument("--graph", default="cmekg", help="of --exams: one, or several as one with commas between")
     chosen = options.parse_args()
     if chosen.exams:
-        _exams(chosen.part, chosen.most)
+        _exams(chosen.part, chosen.most, chosen.graph.split(","))
         return
     folder = data() / "genmedgpt5k"
     rows = list(consultations(folder / "NER_chatgpt_first4000.json"))
@@ -73,11 +75,11 @@ def _table(title: str, cuts: dict[int, str], rows: dict[str, list[tuple[float, f
         print(f"{name:20} " + " ".join(f"{value:.3f} (±{error:.3f})".rjust(15) for value, error in cells))
 
 
-def _exams(part: str, most: int) -> None:
+def _exams(part: str, most: int, names: Sequence[str]) -> None:
     """Print how often the right option is named by strictly more pieces than any other."""
-    graph = library.load("cmekg")
-    made = hykge(Toolkit(graph))
-    drawn = [item for name in ("cmb", "cmmlu") for item in _known(load(name, data()), graph)[:100]]
+    graph = library.together(names) if len(names) > 1 else library.load(names[0])
+    made, cmekg = hykge(Toolkit(graph)), library.load("cmekg")
+    drawn = [item for name in ("cmb", "cmmlu") for item in _known(load(name, data()), cmekg)[:100]]
     asked = {"dev": drawn[::2], "test": drawn[1::2], "all": drawn}[part][: most or None]
     counts = [_named(made(item.question), graph) for item in asked]
     right = [(found, found[item.gold.choices[0]]) for item, found in zip(asked, counts, strict=True)]

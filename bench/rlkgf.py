@@ -3,16 +3,21 @@
     KGMED_DATA=DIR python bench/rlkgf.py [--only SET ...] [--rows TEXT ...] [--seeds 5] [--table test|cv|both]
                                          [--no-networks] [--again]
     KGMED_DATA=DIR python bench/rlkgf.py --choose
+    KGMED_DATA=DIR python bench/rlkgf.py --trained smollm2 [--steps 15]
 
 The first prints the test table (each scorer fitted on train and validation, then told once on the closed test cases)
 and the table of the cross-validation within train, on other divisions into folds than those that chose. --choose
 prints, by cross-validation within train alone, what each number of the "best" scorer does when it is changed. Every
 finished figure is kept in a file of the temporary folder, named by the content of the code, so a run that was broken
 off goes on; --again begins anew.
+
+--trained trains both policies on the labels of DXY (`kgmed train sft`), and tells their accuracy on the closed test
+cases as training prints it and as `kgmed eval run` finds it in the folder that is left: they may differ in one case.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +33,7 @@ from _data import data
 from _scorers import compare_over_folds, compare_predictors, report_on_test
 
 from kgmed.evaluate.datasets import patients
+from kgmed.evaluate.datasets.diagnosis import counted_graph
 from kgmed.evaluate.diagnosing import cross_validated, mean
 from kgmed.reward import loglinear
 from kgmed.reward.cases import Fit, Split, folds
@@ -253,6 +259,29 @@ def variant(v: LogLinearSettings) -> Method:
     return Method(name, "labels", lambda seed: partial(loglinear.fit, settings=v))
 
 
+def trained(model: str, steps: int) -> None:
+    """What both policies are worth on the test cases of DXY, told by training and by asking what it leaves."""
+    folder = Path(tempfile.gettempdir()) / f"kgmed-rlkgf-trained-{Path(model).name}-{steps}"
+    graph = counted_graph(patients("dxy", data()))
+    print(f"DXY, {model}, {steps} steps on labels; accuracy on the closed test cases\npolicy  training  asking  apart")
+    for policy in ("choice", "free"):
+        out = folder / policy
+        train = ("train", "sft", "DXY", "--model", model, "--policy", policy, "--steps", steps, "--out", out)
+        ask = ("--set", "dxy-questions", "--llm", f"hf/{out / 'model'}", "-m", "rlkgf-prompt", "-g", graph)
+        told = kgmed(*train)["test"]
+        kgmed("eval", "run", out / "asked", *ask)
+        scores = kgmed("eval", "score", out / "asked")["scores"]
+        asked = next(row["mean"]["mean"] for row in scores if row["metric"] == "accuracy")
+        cases = round(abs(told["accuracy"] - asked) * told["cases"])
+        print(f"{policy:8}{told['accuracy']:<10.3f}{asked:<8.3f}{cases} of {told['cases']} cases", flush=True)
+
+
+def kgmed(*words: object) -> Any:
+    """What a command of kgmed tells."""
+    asked = [sys.executable, "-m", "kgmed", *map(str, words), "--data", str(data()), "--json"]
+    return json.loads(subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -263,7 +292,12 @@ def main() -> None:
     parser.add_argument("--no-networks", action="store_true", help="leave out what trains a network")
     parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose names hold one of these, beside best")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--trained", metavar="MODEL", default="", help="train both policies and ask them")
+    parser.add_argument("--steps", type=int, default=15, help="of that training")
     asked = parser.parse_args()
+    if asked.trained:
+        trained(asked.trained, asked.steps)
+        return
     splits = [patients(name, data()) for name in asked.only]
     kept = Kept(again=asked.again)
     METHODS[:] = [m for m in METHODS if m.name == BEST or any(text in m.name for text in asked.rows)]

@@ -83,6 +83,23 @@ def test_table_2_has_scorers_the_base_and_what_one_has_trained(home: Path, tmp_p
     assert "疾病：肺炎；腹泻。\n症状：咳嗽。无皮疹。\n诊断：" in texts
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+def test_table_2_is_made_from_data_to_row_by_one_command(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    pytest.importorskip("peft", reason="an adapter needs peft")
+    model = bytes_in(tmp_path / "base", context=1024)
+    known = {"KGMED_HOME": str(home), "KGMED_DATA": str(home), "COLUMNS": "200"}
+    words = ["reproduce", "rlkgf/table2", "--data", home, "--out", tmp_path / "out", "--llm", f"hf/{model}", "--json",
+             "--train", f"{model} --full --steps 2", "--probe", 1]  # fmt: skip
+    done = CliRunner().invoke(app, [str(word) for word in words], env=known)
+    assert done.exit_code == 3, done.output
+    told = json.loads(done.stdout)
+    folder = tmp_path / "out" / "trained" / "rlkgf" / "mz-questions"
+    asked = {label: model for label, model in accuracies(told) if label == "RLKGF"}
+    assert asked == {"RLKGF": f"hf/{folder / 'model'}"}
+    assert (folder / "model" / "kgmed-task.json").is_file()
+
+
 def test_without_a_model_the_scorers_are_told_alone(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the scorer of the paper needs torch")
     known = {"KGMED_HOME": str(home), "KGMED_DATA": str(home), "COLUMNS": "200"}

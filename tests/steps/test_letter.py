@@ -1,9 +1,10 @@
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.methods.mkg_rank import LetterReader, letter
+from kgmed.methods.mkg_rank import LetterReader
 from kgmed.models.fakes import Scripted
 from kgmed.records import Context, Query, Question
+from kgmed.steps.options import letter
 
 ABCD = (("A", "gout"), ("B", "influenza"), ("C", "measles"), ("D", "mumps"))
 

@@ -1,7 +1,7 @@
 import pytest
 
-from kgmed.methods.mindmap import Reasoning
 from kgmed.records import Answer, Context, Evidence, Query, Question, Verdict
+from kgmed.steps.tree import Reasoning
 from memory_graph import MemoryGraph
 
 GRAPH = MemoryGraph(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.methods.mkg_rank import letter
-from kgmed.steps.options import How, mentions, parse_choice, plain
+from kgmed.steps.options import How, letter, mentions, parse_choice, plain
 
 EN = (("A", "rice"), ("B", "vitamin B12"), ("C", "brown rice"), ("D", "salt, sugar"))
 ZH = (("A", "米饭"), ("B", "维生素B12"), ("C", "糙米饭"), ("D", "盐、糖"), ("E", "B型果汁"))

@@ -66,18 +66,8 @@ def get(
 app = typer.Typer(no_args_is_help=False)
 
 HEADER = (
-    "method",
-    "stage",
-    "seconds",
-    "calls",
-    "tokens",
-    "questions",
-    "abstained",
-    "fell back",
-    "noted",
-    "errors",
-    "why",
-)
+    "method", "stage", "seconds", "calls", "tokens", "questions", "abstained", "fell back", "noted", "errors", "why",
+)  # fmt: skip
 WHY = 100  # characters of a reason in the table
 
 

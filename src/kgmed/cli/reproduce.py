@@ -4,7 +4,8 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from kgmed.evaluate.reproduce import PaperTable, Wanted
 
 Trained = Annotated[list[str] | None, typer.Option(help="A model that you have trained for a row, as RLKGF=hf/FOLDER.")]
+Train = Annotated[
+    str, typer.Option(help='Train such rows, a model a data set: "smollm2", or as "smollm2 --policy free --steps 50".')
+]
 _Preset = Annotated[
     str,
     typer.Option(
@@ -54,6 +58,7 @@ def reproduce(
     ] = None,
     judge: Annotated[str, typer.Option(help="The model that judges, for tables of preferences.")] = "",
     trained: Trained = None,
+    train: Train = "",
     preset: _Preset = "",
     threads: Annotated[int, typer.Option(help="Questions at once.", min=1)] = 1,
     again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
@@ -82,9 +87,10 @@ def reproduce(
     def wanted(found: "PaperTable") -> "Wanted":
         has = {label: model for label, model in named.items() if not every or label in found.trained}
         folder = Path("out") / found.id.replace("/", "-")
+        folder = (out / folder.name if out and every else out) or folder
+        has |= _trained(found, train * (not dry_run), data, folder)
         return making.Wanted(
-            table=making.with_trained(found, has), data=data,
-            out=(out / folder.name if out and every else out) or folder,
+            table=making.with_trained(found, has), data=data, out=folder,
             config=config.replace(
                 graph=graph or making.graph_for(found), preset=preset or config.preset or "paper", log=False
             ),
@@ -108,6 +114,27 @@ def reproduce(
         screen.table(("table", "figures", "it lacks"), rows)
     if any(one.get("incomplete") for one in told):
         raise typer.Exit(SOME_FAILED)
+
+
+def _trained(found: "PaperTable", how: str, data: Path, out: Path) -> dict[str, str]:
+    """The rows that have a recipe, trained for each data set in a folder of the table's; label -> model."""
+    from kgmed.cli.train import app
+    from kgmed.evaluate.report.text import slug
+    from kgmed.evaluate.reproduce import EACH, doable
+
+    if not how or not found.recipes:
+        return {}
+    train, (model, *more) = typer.main.get_command(app), shlex.split(how)
+    for label, name in product(found.recipes, doable(found, data).datasets):
+        at, recipe = out / "trained" / slug(label) / name, shlex.split(found.recipes[label])
+        given = [found.cases[name], "--data", str(data), "--model", model, *more]
+        with redirect_stdout(sys.stderr):
+            if recipe[0] != "sft":  # from a model that knows how an answer looks
+                warm = ["--labels", "random", "--steps", "10", "--out", str(at / "warm")]
+                train.main(["sft", *given, *warm], standalone_mode=False)
+                recipe += ["--begin", str(at / "warm")]
+            train.main([*recipe, *given, "--out", str(at)], standalone_mode=False)
+    return {label: f"hf/{out / 'trained' / slug(label) / EACH / 'model'}" for label in found.recipes}
 
 
 def _each(asked: "Sequence[Wanted]", made: "Callable[[Wanted], dict[str, Any]]") -> "Iterator[dict[str, Any]]":

@@ -74,6 +74,7 @@ class PaperTable:
     rows: Mapping[str, str] = field(default_factory=dict)  # label -> method
     scorers: Mapping[str, str] = field(default_factory=dict)  # label -> scorer of diseases; no model is asked
     trained: Mapping[str, str] = field(default_factory=dict)  # label -> method, asked of a model that one has trained
+    recipes: Mapping[str, str] = field(default_factory=dict)  # label of a trained row -> words of kgmed train
     cases: Mapping[str, str] = field(default_factory=dict)  # data set -> patients whose train cases count its graph
     cannot: Mapping[str, str] = field(default_factory=dict)  # label -> why that row cannot be had
     lacks: str = ""  # why there is nothing to run
@@ -101,6 +102,9 @@ def _read(key: str, paper: Mapping[str, Any], row: Mapping[str, Any]) -> PaperTa
     theirs = {n: paper[n] for n in ("graph", "encoder", "scorer")}
     given = {**row, **lists, "id": f"{key}/{row['id']}", "figures": tuple(printed), "theirs": theirs}
     return with_trained(PaperTable(**given, paper=paper["name"], cite=paper["cite"], scale=scale), {})
+
+
+EACH = "{set}"  # stands for the data set in the name of a model that is another one for each
 
 
 def with_trained(found: PaperTable, models: Mapping[str, str]) -> PaperTable:
@@ -279,8 +283,8 @@ class Wanted:
     def _trial(self, name: str, each: tuple[str, ...]) -> Evaluation:
         part = _part(name, self.table.datasets[name], self.data)
         plain = Evaluation(
-            methods=each, dataset=name, data=self.data, config=self._on_graph(name), part=part,
-            limit=self.number, sample=self.sample, seeds=self.seeds,
+            methods=tuple(one.replace(EACH, name) for one in each), dataset=name, data=self.data, part=part,
+            config=self._on_graph(name), limit=self.number, sample=self.sample, seeds=self.seeds,
         )  # fmt: skip
         return plain.with_models(self.models)
 
@@ -428,25 +432,13 @@ def _verdicts(wanted: Wanted, name: str, told: Verdicts) -> Table:
     shown = f"the answer shown first wins {first} judgements, {bias.expected:.2f} expected"
     title = f"{name}: verdicts of {told.manifest['judge']}; {shown}"
     if duels := told.duels():
-        header = (
-            "criterion",
-            "row",
-            "against",
-            "n",
-            "wins",
-            "ties",
-            "losses",
-            "flipped",
-            "failed",
-            "wins - losses",
-            "95 %",
-        )
+        told_of = "criterion,row,against,n,wins,ties,losses,flipped,failed,wins - losses,95 %"
         rows = tuple(
             (d.criterion, label(d.first), label(d.second), d.n, d.wins, d.ties, d.losses, d.flipped, d.failed,
              f"{d.net.mean:+.3f}", interval(d.net, "+.3f"))
             for d in duels
         )  # fmt: skip
-        return Table(slug(f"{name}-verdicts"), title, header, rows)
+        return Table(slug(f"{name}-verdicts"), title, tuple(told_of.split(",")), rows)
     places = tuple(
         (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed) for p in told.places()
     )
@@ -519,11 +511,12 @@ def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
     every = dict.fromkeys(metric for _, metric in scored)
-    own = {wanted.table.rows[label] for label in wanted.table.trained if label in wanted.table.rows}
+    rows = {label: base.replace(EACH, name) for label, base in wanted.can.rows.items()}
+    own = {base for label, base in rows.items() if label in wanted.table.trained}
     return [
         _figure(wanted.table, name, label, scored[method, metric], finished(plan, method, log), log, alone)
         for metric in every
-        for label, base in wanted.can.rows.items()
+        for label, base in rows.items()
         for method in plan.methods
         if method == base or (method not in own and method.partition("@")[0] == base)
     ]

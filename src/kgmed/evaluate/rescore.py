@@ -119,11 +119,8 @@ def read(data: Path) -> list[RecordedReply]:
     rows = list(csv_rows(path, columns))
     if not rows:
         raise SourceError(path, 0, "holds no row", FETCH)
-    return [
-        _reply(path, line, number, system, row)
-        for system in SYSTEMS
-        for number, (line, row) in enumerate(rows)
-    ]  # fmt: skip
+    found = [[_reply(path, line, i, system, row) for system in SYSTEMS] for i, (line, row) in enumerate(rows)]
+    return [reply for replies in zip(*found, strict=True) for reply in replies]
 
 
 def _reply(path: Path, line: int, number: int, system: str, row: dict[str, str]) -> RecordedReply:

@@ -1,7 +1,12 @@
 """HyKGE (Jiang et al. 2025, arXiv 2312.15883): chains between the entities of question and hypothesis, reranked.
 
-Two calls of the model: the hypothesis, which serves to search and to rank and is never shown to the reader, and the
-answer.
+The paper, step by step, and the field of the pipeline (`hykge`) that does it:
+
+- Eq. 1 `expand`: a hypothesis of the model, which serves to search and to rank and is never shown to the reader.
+- Eq. 2 `recognize`: terms of question and hypothesis (W2NER); `link`: the nearest names, from delta on (`Dense`).
+- `retrieve`: chains between every two entities, in three shapes of at most k steps (`ChainRetriever`).
+- Eq. 3, 4 `rank`: chunks of question and hypothesis by chains, a reranker's best topK (`Fragments`, `TopChains`).
+- Eq. 5 `phrase`: the chains with descriptions of their ends (`Arrows`); `read`: the answer, the second call.
 """
 
 import re

@@ -1,4 +1,13 @@
-"""KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model."""
+"""KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
+
+The paper, step by step (its Figure 1), and the field of the pipeline (`kg_rank`) that does it:
+
+- 1 `recognize`: three to five terms that a model names (`ByModel`); `link`: their concepts.
+- 2 `retrieve`: one-hop triples (`Neighbours`); `expand`: a draft of the answer, for answer expansion alone (`Guess`);
+  `rank`: similarity, the same with the draft, or MMR.
+- 3 `rank`, second: what similarity leaves, by a cross-encoder (`Rerank`).
+- 4 `phrase`: the triples entity by entity (`ByEntity`); `read`: the model's answer from them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -107,9 +116,6 @@ class PerEntity:
         return kept
 
 
-# --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
-
-
 KGRankPreset = Literal["safe", "paper", "code"]
 Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
 
@@ -198,12 +204,7 @@ def kg_rank(
         return base
     read = LLMReader(toolkit.llm, name="kg_rank/reader", max_tokens=s.answer_tokens, prompts=toolkit.prompts)
     short = ByTask(replace(read, name="kg_rank/short"), replace(read, name="kg_rank/short_own"))
-    asked = replace(
-        base,
-        read=short if s.short else read,
-        check=toolkit.check,
-        otherwise=facts,
-    )
+    asked = replace(base, read=short if s.short else read, check=toolkit.check, otherwise=facts)
     draft = Guess(toolkit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=toolkit.prompts)
     return replace(asked, expand=draft) if s.ranking == "expansion" else asked
 

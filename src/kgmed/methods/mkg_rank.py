@@ -1,7 +1,16 @@
-"""MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice."""
+"""MKG-Rank (Li et al. 2025, arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
+
+The paper, step by step, and the field of the pipeline (`mkg_rank`) that does it:
+
+- 2.1 `recognize`: at most three terms of the question and one of each option, translated word by word.
+- 2.2 `retrieve`: the triples of each term, `Neighbours`; what a graph over the network said is kept (`CachedGraph`).
+- 2.3 `rank`: similarity to the question, then a cross-encoder on question and options (`rankers`).
+- 2.4 `phrase`: what is left as sentences, written by the model (`Rewritten`).
+- 2.5 `rank`, last: background of the model's own and BM25 over it, where the graph says nothing (`OwnKnowledge`).
+- `read`: one letter (`LetterReader`); a reply that hedges or names several chooses none (`letter`).
+"""
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +35,7 @@ from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
-from kgmed.steps.options import chosen_letters
+from kgmed.steps.options import letter
 from kgmed.steps.phrase import Numbered, Rewritten
 from kgmed.steps.rank import Cut, Rerank, Similarity
 from kgmed.steps.read import LLMReader, as_asked, ask
@@ -211,95 +220,6 @@ def fragments(background: str) -> list[str]:
     return list(dict.fromkeys(t for t in texts if len(t) >= (_LEAST if t.isascii() else _LEAST // 2)))
 
 
-# --- The one option that a reply in any of five languages chooses; hedging and several letters choose nothing.
-# MKG-Rank (arXiv 2503.16131) counts an uncertain answer and one with several candidates as wrong. A model may think
-# step
-# by step first, so what is said last decides: a final line that is a letter, then the statements ("the answer is B",
-# 答案：B, 答えはB, 정답은 B, jibu ni B), which must agree, then an option's own text.
-
-
-_LETTER = r"[(\[{<「『【\"'*\s]*+(?P<letter>[A-Z])(?![A-Za-z'])"
-_SAYS = (
-    r"answers?(?:\s+(?:choice|option))?|choice|correct(?:\s+(?:option|answer|one))?|boxed"  # en
-    r"|答案|正确选项|正确的?(?:选项)?|应?选择?|"  # zh
-    r"正解|答え|解答|回答|正しい(?:の|選択肢)?|"  # ja
-    r"정답|답안?|답변|선택지?|"  # ko
-    r"jibu(?:\s+(?:sahihi|langu|ni))?|chaguo(?:\s+sahihi)?"  # sw
-)
-_LINKS = (  # possessive, since one run of blanks would else be cut in four in every way
-    r"\s*+(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*+[:=]?\s*+(?:option\s++|选项\s*+|chaguo\s++)?"
-)
-_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*+(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
-_AFTER = re.compile(
-    r"(?<![A-Za-z])(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*"
-    r"(?:is (?:the )?(?:correct|right)\b|が正解|が正しい|[가이] 정답|是?正确|(?:ni|ndiyo) sahihi)"
-)
-_LAST = re.compile(r"[(\[{<「『【\"'*\s]*([A-Z])[)\]}>」』】\"'*.。\s]*")
-_JOINED = re.compile(
-    r"[)\]}>」』】\"'*\s]*(?:[,、/&+]|\bor\b|\band\b|或者?|和|及|与|または|又は|と|또는|혹은|와|과|\bau\b|\bna\b)"
-    r"\s*[(\[「『【\"'*]*[A-Z](?![A-Za-z'])",
-    re.IGNORECASE,
-)
-_HEDGES = re.compile(
-    r"\b(?:not (?:sure|certain)|unsure|uncertain|cannot (?:determine|decide|tell)|can['’]t (?:determine|decide|tell)"
-    r"|do not know|don['’]t know|either|perhaps|maybe|might be|could be|possibly|none of (?:the|these))\b"
-    r"|不确定|无法(?:确定|判断)|不知道|可能是|也许|或许|都不对"
-    r"|わかりません|分かりません|わからない|不明|かもしれ|おそらく|判断できません"
-    r"|모르겠|모릅니다|확실하지|아마|일 수도|판단할 수 없"
-    r"|\b(?:sijui|huenda|labda|sina uhakika|haijulikani)\b",
-    re.IGNORECASE,
-)
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
-
-
-def letter(reply: str, options: Sequence[tuple[str, str]]) -> str:
-    """The letter that the reply settles on, "" where it hedges, names several, or names none of the options.
-
-    >>> abcd = (("A", "gout"), ("B", "flu"), ("C", "measles"), ("D", "mumps"))
-    >>> [letter(t, abcd) for t in ("A is wrong. So:\\n[B]", "答案：Ｃ", "答えはDです。", "정답은 A입니다")]
-    ['B', 'C', 'D', 'A']
-    >>> [letter(t, abcd) for t in ("The answer is A or B.", "Maybe the answer is A.", "答案：A、B", "[E]", "")]
-    ['', '', '', '', '']
-    """
-    text = unicodedata.normalize("NFKC", reply).replace("**", "").strip()
-    pieces = [p.strip() for p in _SENTENCES.split(text) if p.strip()]
-    if not pieces:
-        return ""
-    known = {mark.upper() for mark, _ in options}
-    found = _final(pieces) or _stated(pieces)
-    if found is None:
-        hedged = _HEDGES.search(pieces[-1]) is not None
-        written = chosen_letters(text, options)
-        found = {written[0]} if len(written) == 1 and not hedged else set()
-    return next(iter(found)) if len(found) == 1 and found <= known else ""
-
-
-def _final(pieces: Sequence[str]) -> set[str] | None:
-    """The letter that is all of the last sentence; None where it says more. The one before it must not hedge."""
-    match = _LAST.fullmatch(pieces[-1])
-    if not match:
-        return None
-    hedged = len(pieces) > 1 and _HEDGES.search(pieces[-2]) is not None
-    return set() if hedged else {match[1]}
-
-
-def _stated(pieces: Sequence[str]) -> set[str] | None:
-    """The letters of all statements of the answer, else of all verdicts on one option ("A is correct").
-
-    Two where one of them names several or hedges; None where there is none.
-    """
-    for pattern in (_STATED, _AFTER):
-        found: set[str] = set()
-        for piece in pieces:
-            said = [m for m in pattern.finditer(piece) if m["letter"].isupper()]
-            found |= {m["letter"] for m in said}
-            if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
-                found.add("?")
-        if found:
-            return found
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class LetterReader:
     """A model that chooses one option (MKG-Rank's reader); it may think aloud, and is asked without evidence too.
@@ -337,9 +257,6 @@ class LetterReader:
             limits="; ".join(limits),
             reader=f"letter {self.llm.name}, prompt {said.prompt}",
         )
-
-
-# --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
 
 
 MKGRankPreset = Literal["safe", "paper", "code"]
@@ -416,10 +333,7 @@ def mkg_rank(
         link=toolkit.link,
         understand=toolkit.understand,
         retrieve=(asked_or(toolkit, around, s.asked),),
-        rank=(
-            *rankers(toolkit, s, scorer),
-            WhenIneffective(recall, s.min_score, warnings=s.warnings),
-        ),
+        rank=(*rankers(toolkit, s, scorer), WhenIneffective(recall, s.min_score, warnings=s.warnings)),
         phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own, "en" if s.english else "")
         if s.declarative
         else Numbered(),

@@ -131,23 +131,9 @@ _VAGUE = lazily(
 _SHORT = 4  # letters of a name that may stand within many: MODY, gout
 _KINDS_BEFORE = ("β", "α", "遗传性", "家族性", "先天性")  # β地中海贫血 is a form of 地中海贫血
 _SERIES = (
-    "type 1",
-    "type i",
-    "1",
-    "a",
-    "b",
-    "type a",
-    "type 1a",
-    "type ia",
-    "type 2",
-    "type ii",
-    "2",
-    "3",
-    "4",
-    "1a",
-    "1型",
-    "2型",
-)
+    "type 1", "type i", "1", "a", "b", "type a", "type 1a", "type ia", "type 2", "type ii", "2", "3", "4", "1a",
+    "1型", "2型",
+)  # fmt: skip
 
 
 def is_itself(name: str, diseases: Iterable[str]) -> bool:

@@ -123,20 +123,16 @@ def _key(text: str) -> str:
 
 
 def _any_of(texts: Sequence[str]) -> str:
-    """A pattern for any of the texts, the longest first; one that matches nothing where there are none."""
+    """A pattern for any of the texts, the longest first; one that matches nothing where there are none.
+
+    Where one begins or ends with a Latin letter or digit, the word must too; where it ends with another character, no
+    longer name may go on there. What tells the end stands behind all texts and in one case: it is dear to compile.
+    """
     if not texts:
         return r"(?!)"
-    return f"(?i:{'|'.join(map(_whole, sorted(texts, key=len, reverse=True)))})"
-
-
-def _whole(text: str) -> str:
-    """A pattern for a text; where it begins or ends with a Latin letter or digit, the word must too.
-
-    Where it ends with a Chinese character, no longer name may go on there.
-    """
-    before, after = (f"(?{side}[A-Za-z0-9])" for side in ("<!", "!"))
-    inner = r"\s".join(map(re.escape, text.split()))
-    return (before if _latin(text[0]) else "") + inner + (after if _latin(text[-1]) else _PART)
+    found = ((r"(?<![A-Za-z0-9])" if _latin(t[0]) else "") + r"\s".join(map(re.escape, t.split())) for t in
+             sorted(texts, key=len, reverse=True))  # fmt: skip
+    return f"(?i:{'|'.join(found)})(?:(?<=[A-Za-z0-9])(?![A-Za-z0-9])|(?<![A-Za-z0-9]){_PART})"
 
 
 def _latin(character: str) -> bool:
@@ -399,3 +395,91 @@ def chosen_letters(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str,
     """
     found = parse_choice(reply, options)
     return found.letters if found.how in _SURE else ()
+
+
+# --- The one option that a reply in any of five languages chooses; hedging and several letters choose nothing.
+# MKG-Rank (arXiv 2503.16131) counts an uncertain answer and one with several candidates as wrong. A model may think
+# step by step first, so what is said last decides: a final line that is a letter, then the statements ("the answer is
+# B", 答案：B, 答えはB, 정답은 B, jibu ni B), which must agree, then an option's own text.
+
+
+_LETTER = r"[(\[{<「『【\"'*\s]*+(?P<letter>[A-Z])(?![A-Za-z'])"
+_SAYS = (
+    r"answers?(?:\s+(?:choice|option))?|choice|correct(?:\s+(?:option|answer|one))?|boxed"  # en
+    r"|答案|正确选项|正确的?(?:选项)?|应?选择?|"  # zh
+    r"正解|答え|解答|回答|正しい(?:の|選択肢)?|"  # ja
+    r"정답|답안?|답변|선택지?|"  # ko
+    r"jibu(?:\s+(?:sahihi|langu|ni))?|chaguo(?:\s+sahihi)?"  # sw
+)
+_LINKS = (  # possessive, since one run of blanks would else be cut in four in every way
+    r"\s*+(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*+[:=]?\s*+(?:option\s++|选项\s*+|chaguo\s++)?"
+)
+_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*+(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
+_AFTER = re.compile(
+    r"(?<![A-Za-z])(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*"
+    r"(?:is (?:the )?(?:correct|right)\b|が正解|が正しい|[가이] 정답|是?正确|(?:ni|ndiyo) sahihi)"
+)
+_LAST = re.compile(r"[(\[{<「『【\"'*\s]*([A-Z])[)\]}>」』】\"'*.。\s]*")
+_JOINED = re.compile(
+    r"[)\]}>」』】\"'*\s]*(?:[,、/&+]|\bor\b|\band\b|或者?|和|及|与|または|又は|と|또는|혹은|와|과|\bau\b|\bna\b)"
+    r"\s*[(\[「『【\"'*]*[A-Z](?![A-Za-z'])",
+    re.IGNORECASE,
+)
+_HEDGES = re.compile(
+    r"\b(?:not (?:sure|certain)|unsure|uncertain|cannot (?:determine|decide|tell)|can['’]t (?:determine|decide|tell)"
+    r"|do not know|don['’]t know|either|perhaps|maybe|might be|could be|possibly|none of (?:the|these))\b"
+    r"|不确定|无法(?:确定|判断)|不知道|可能是|也许|或许|都不对"
+    r"|わかりません|分かりません|わからない|不明|かもしれ|おそらく|判断できません"
+    r"|모르겠|모릅니다|확실하지|아마|일 수도|판단할 수 없"
+    r"|\b(?:sijui|huenda|labda|sina uhakika|haijulikani)\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+
+
+def letter(reply: str, options: Sequence[tuple[str, str]]) -> str:
+    """The letter that the reply settles on, "" where it hedges, names several, or names none of the options.
+
+    >>> abcd = (("A", "gout"), ("B", "flu"), ("C", "measles"), ("D", "mumps"))
+    >>> [letter(t, abcd) for t in ("A is wrong. So:\\n[B]", "答案：Ｃ", "答えはDです。", "정답은 A입니다")]
+    ['B', 'C', 'D', 'A']
+    >>> [letter(t, abcd) for t in ("The answer is A or B.", "Maybe the answer is A.", "答案：A、B", "[E]", "")]
+    ['', '', '', '', '']
+    """
+    text = unicodedata.normalize("NFKC", reply).replace("**", "").strip()
+    pieces = [p.strip() for p in _SENTENCES.split(text) if p.strip()]
+    if not pieces:
+        return ""
+    known = {mark.upper() for mark, _ in options}
+    found = _last_letter(pieces) or _letters_stated(pieces)
+    if found is None:
+        hedged = _HEDGES.search(pieces[-1]) is not None
+        written = chosen_letters(text, options)
+        found = {written[0]} if len(written) == 1 and not hedged else set()
+    return next(iter(found)) if len(found) == 1 and found <= known else ""
+
+
+def _last_letter(pieces: Sequence[str]) -> set[str] | None:
+    """The letter that is all of the last sentence; None where it says more. The one before it must not hedge."""
+    match = _LAST.fullmatch(pieces[-1])
+    if not match:
+        return None
+    hedged = len(pieces) > 1 and _HEDGES.search(pieces[-2]) is not None
+    return set() if hedged else {match[1]}
+
+
+def _letters_stated(pieces: Sequence[str]) -> set[str] | None:
+    """The letters of all statements of the answer, else of all verdicts on one option ("A is correct").
+
+    Two where one of them names several or hedges; None where there is none.
+    """
+    for pattern in (_STATED, _AFTER):
+        found: set[str] = set()
+        for piece in pieces:
+            said = [m for m in pattern.finditer(piece) if m["letter"].isupper()]
+            found |= {m["letter"] for m in said}
+            if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
+                found.add("?")
+        if found:
+            return found
+    return None
