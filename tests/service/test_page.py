@@ -487,7 +487,7 @@ def test_an_example_is_asked(visit: Visit) -> None:
 
 def test_a_model_is_chosen_asked_alone_and_each_of_its_sentences_labelled(browser: Any, data_home: Path) -> None:
     one, two = (
-        Speaks(words=["Arachnodactyly [1]. ", "How long it lasts, the facts do not tell."], name=name)
+        Speaks(words=["Arachnodactyly [1]. ", "Its cause is a virus. ", "How long it lasts, the facts do not tell."], name=name)
         for name in ("one", "two")
     )
     cases = replace(served.cases_of(llm=one), models={"two": two})
@@ -499,6 +499,9 @@ def test_a_model_is_chosen_asked_alone_and_each_of_its_sentences_labelled(browse
         assert "answers from what it knows" in visit.text(".choices .hint")
         visit.ask(QUESTION)
         assert (one.asked, two.asked) == (0, 1)
+        assert visit.texts(".answer-text .label") == ["[the model's own]"]
+        cited = page.locator(".answer-text .cite").first
+        assert "Arachnodactyly" in cited.get_attribute("title")
         assert visit.texts(".verdicts li.neutral") == [
             "How long it lasts, the facts do not tell. nothing to check claims nothing of medicine"
         ]

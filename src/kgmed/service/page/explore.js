@@ -72,7 +72,14 @@ export function Explore({ graph, start, facts }) {
   const [chosen, choose] = useState("");
   const id = useId("explore");
 
-  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 80, nodeRepulsion: () => 20000 }).run();
+  /** Stretches what was arranged to the shape of its place, so that names have room. */
+  const widen = () => {
+    const { w, h } = drawn.current.nodes().boundingBox({ includeLabels: false });
+    const by = (place.current.clientWidth / place.current.clientHeight) * (h / Math.max(w, 1));
+    if (by > 1) drawn.current.nodes().positions((node) => ({ x: node.position("x") * by, y: node.position("y") }));
+    drawn.current.fit(undefined, 20);
+  };
+  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 80, nodeRepulsion: () => 20000, stop: widen }).run();
   const add = (more) => {
     const cy = drawn.current;
     cy.add(elements(more, (key) => cy.getElementById(key).length > 0));

@@ -335,7 +335,6 @@ export const WORDS = {
   ownColumns: ["What the columns mean; correct it where it is wrong", "各列含义，如有误请修改"],
   ownAgain: ["Look again", "重新识别"],
   ownBuild: ["Build it", "构建"],
-  ownBuilding: ["{n} is being built; its progress is shown above.", "正在构建 {n}，进度见上方。"],
   yours: ["Your own triples, from a CSV, RDF, OBO or UMLS file", "您自己的三元组（CSV、RDF、OBO 或 UMLS 文件）"],
 };
 
