@@ -487,7 +487,10 @@ def test_an_example_is_asked(visit: Visit) -> None:
 
 def test_a_model_is_chosen_asked_alone_and_each_of_its_sentences_labelled(browser: Any, data_home: Path) -> None:
     one, two = (
-        Speaks(words=["Arachnodactyly [1]. ", "Its cause is a virus. ", "How long it lasts, the facts do not tell."], name=name)
+        Speaks(
+            words=["Arachnodactyly [1]. ", "Its cause is a virus. ", "How long it lasts, the facts do not tell."],
+            name=name,
+        )
         for name in ("one", "two")
     )
     cases = replace(served.cases_of(llm=one), models={"two": two})
