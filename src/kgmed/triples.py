@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a relation means, whatever a graph calls it. Each is named in its canonical direction, head first.
+    """The meaning of a relation, independent of its name in a graph. Each is named in its canonical direction, head first.
 
     >>> Role("treats"), Role.AVOID.is_safety
     (<Role.TREATS: 'treats'>, True)
@@ -43,7 +43,7 @@ class Role(StrEnum):
 
     @property
     def is_safety(self) -> bool:
-        """Whether evidence of this role may never be ranked away."""
+        """Whether evidence with this role is never dropped by a ranker."""
         return self in (Role.CONTRAINDICATED, Role.EXCLUDES, Role.AVOID)
 
 
@@ -76,7 +76,7 @@ class Entity:
 
     Attributes:
         id: A CURIE such as HP:0001945 or cmekg:肺炎; "" for a literal such as a dosage.
-        name: What the graph calls it first.
+        name: Its preferred name in the graph.
         kind: disease, symptom, drug, test, gene, ...; "" where the graph does not say.
         description: A definition, where the graph has one.
 
@@ -92,11 +92,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One source's word for a triple.
+    """One source of a triple.
 
     Attributes:
-        reference: Where it says so: PMID:29067653, OMIM:310200, ...; "" where that is not known.
-        qualifiers: What it adds, as (name, value): frequency, onset, sex, ...
+        reference: The publication or record: PMID:29067653, OMIM:310200, ...; "" where that is not known.
+        qualifiers: Its details, as (name, value): frequency, onset, sex, ...
 
     >>> dict(Support("PMID:29067653", (("frequency", "3/7"),)).qualifiers)
     {'frequency': '3/7'}
@@ -111,9 +111,9 @@ class Triple:
     """One fact, in the direction in which its graph states it.
 
     Attributes:
-        head: Where it begins.
-        relation: What is said of both.
-        tail: Where it ends.
+        head: The first entity.
+        relation: The relation between them.
+        tail: The second entity or literal.
         weight: 0 to 1: the frequency or confidence that the graph gives, 1 where it gives none.
         source: The graph and its release.
         support: What each source says of it, in the order of the graph.

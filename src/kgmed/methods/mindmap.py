@@ -481,7 +481,7 @@ def _reasoning(parts: Outputs) -> str:
 # A step (label, start, relation, end) stands if the evidence of that label has a triple with those ends, in that
 # direction, and that relation (names compared without case, punctuation and plural). Where the evidence does not have
 # it,
-# the graph is asked, and the verdict says which of the two bears the step out. A label that no evidence has is
+# the graph is asked, and the verdict says which of the two supports the step. A label that no evidence has is
 # invented.
 
 
@@ -531,7 +531,7 @@ class Reasoning:
 
 
 def _problem(step: Step, triples: Sequence[Triple], where: str) -> str:
-    """Why triples do not bear a step out; "" = they do."""
+    """Why triples do not support a step; "" = they do."""
     start, end, relation = fold(step.start), fold(step.end), fold(step.relation)
     forward = [t for t in triples if _ends(t) == (start, end)]
     if any(relation in ("", fold(t.relation.name), fold(str(t.relation))) for t in forward):
