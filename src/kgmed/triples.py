@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """The meaning of a relation, independent of its name in a graph. Each is named in its canonical direction, head first.
+    """The meaning of a relation, whatever its name in a graph; named in its canonical direction, head first.
 
     >>> Role("treats"), Role.AVOID.is_safety
     (<Role.TREATS: 'treats'>, True)
@@ -169,9 +169,9 @@ class Particular:
 
     Attributes:
         kind: age, sex, population, value, dose or duration.
-        text: The words as they stand in the text.
+        text: The words as written in the text.
         start: The offset of the first character.
-        end: The offset behind the last character.
+        end: The offset after the last character.
         number: The number said; None where none is.
         unit: Its unit in small letters: year, mmol/l, mg, 天; "" where none is.
         direction: Of a value: high, low or normal, where the text says so.
@@ -196,10 +196,10 @@ class Mention:
     """A stretch of text that may name an entity.
 
     Attributes:
-        surface: The words as they stand in the text.
+        surface: The words as written in the text.
         name: The form to look up.
         start: The offset of the first character in the text that it was found in; -1 = not from the text.
-        end: The offset behind the last character; -1 = not from the text.
+        end: The offset after the last character; -1 = not from the text.
         negated: Whether the text denies it ("no fever").
         status: Whether it is another person's, past or uncertain.
 

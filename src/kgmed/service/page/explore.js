@@ -79,7 +79,7 @@ export function Explore({ graph, start, facts }) {
     if (by > 1) drawn.current.nodes().positions((node) => ({ x: node.position("x") * by, y: node.position("y") }));
     drawn.current.fit(undefined, 20);
   };
-  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 80, nodeRepulsion: () => 20000, stop: widen }).run();
+  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 50, nodeRepulsion: () => 6000, stop: widen }).run();
   const add = (more) => {
     const cy = drawn.current;
     cy.add(elements(more, (key) => cy.getElementById(key).length > 0));

@@ -82,7 +82,7 @@ function Compared({ one: { method, run, error } }) {
   };
   return html`<section class=${`panel ${run.answer.abstained ? "abstained" : ""}`}>
     <h2>${method} ${run.answer.abstained && html`<small>${t("abstained")}</small>`}</h2>
-    <div class="answer-text">${run.answer.text.split("\n").map((line) => html`<p>${line.split(/(\[\d+\])/).map(piece)}</p>`)}</div>
+    <div class="answer-text">${run.answer.text.split("\n").map((line) => html`<p>${line.replace(/^- /, "• ").split(/(\[\d+\])/).map(piece)}</p>`)}</div>
     <p class="hint">${seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(1)} s · ${t("citedCount", run.answer.citations.length)}${run.spent.calls > 0 && ` · ${number(run.spent.tokens_in + run.spent.tokens_out)} ${t("tokens")}`}</p>
     <p><a href=${link("run", [run.id])}>${t("openRun")}</a></p>
   </section>`;
