@@ -116,12 +116,12 @@ def service(url: str) -> Iterator[str]:
         yield _ready(f"http://127.0.0.1:{port}", server)
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)
 
 
 def _ready(url: str, server: "subprocess.Popen[bytes]") -> str:
     """The address, once the service is ready."""
-    for _ in range(600):
+    for _ in range(3_000):
         if server.poll() is not None:
             raise SystemExit("the service has ended; try: kgmed serve")
         try:
@@ -129,7 +129,7 @@ def _ready(url: str, server: "subprocess.Popen[bytes]") -> str:
                 return url
         except OSError:
             time.sleep(0.2)
-    raise SystemExit("the service was not ready in two minutes")
+    raise SystemExit("the service was not ready in ten minutes")
 
 
 # --- The first minute of somebody new.
@@ -254,7 +254,10 @@ def started(options: list[str], given: dict[str, str]) -> Iterator[list[str]]:
     command = ["kgmed", "serve", "--port", "8767", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=given) as server:
         try:
-            yield [line.replace("8767", "8765") for line in takewhile_not("kgmed at", server.stderr)]
+            lines = [line.replace("8767", "8765") for line in takewhile_not("kgmed at", server.stderr)]
+            assert server.stderr is not None
+            Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the service
+            yield lines
         finally:
             server.terminate()
 

@@ -38,7 +38,7 @@ VENDORED = {
         "8803484388cb100f82183572e9f620ffe30d2802dd849982b457b96ec276dcd1"
     ),
 }
-VIEWS = ("ask", "diagnose", "graph", "compare", "reports", "graphs")
+VIEWS = ("ask", "diagnose", "graph", "compare", "reports", "graphs", "docs")
 PATIENT = f"#/diagnose?present={page_graphs.LONG},{page_graphs.LENS}&absent={page_graphs.DEAF}"
 QUESTION = "What are the symptoms of Marfan syndrome?"
 CHINESE = "痛风用什么药治疗？"
@@ -159,6 +159,9 @@ def _fill(visit: Visit, view: str, language: str) -> None:
         page.wait_for_selector(".columns .panel")
     elif view == "reports":
         page.get_by_text("small-study").wait_for()
+    elif view == "docs":
+        page.get_by_text("POST /v1/ask").click()
+        page.get_by_text("question", exact=True).first.wait_for()
     else:
         page.wait_for_selector(".gettable li")
 

@@ -353,21 +353,7 @@ OPPOSITES = (
     ("hard", "soft"),
     ("fast", "slow"),
 )
-OPPOSITES_CJK = (
-    "高低",
-    "左右",
-    "上下",
-    "急慢",
-    "增减",
-    "多少",
-    "升降",
-    "前后",
-    "内外",
-    "男女",
-    "硬软",
-    "长短",
-    "大小",
-)
+OPPOSITES_CJK = ("高低", "左右", "上下", "急慢", "增减", "多少", "升降", "前后", "内外", "男女", "硬软", "长短", "大小")
 
 
 _SIDES = {"left", "right", "male", "female", "early", "late", "hard", "soft", "fast", "slow", "acute", "chronic"}

@@ -78,6 +78,7 @@ export function Explore({ graph, start, facts }) {
     const by = (place.current.clientWidth / place.current.clientHeight) * (h / Math.max(w, 1));
     if (by > 1) drawn.current.nodes().positions((node) => ({ x: node.position("x") * by, y: node.position("y") }));
     drawn.current.fit(undefined, 20);
+    drawn.current.nodes().style("font-size", Math.min(24, Math.max(11, 11 / drawn.current.zoom())));
   };
   const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 50, nodeRepulsion: () => 6000, stop: widen }).run();
   const add = (more) => {

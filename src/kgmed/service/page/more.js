@@ -117,6 +117,31 @@ function Report({ report: { id, name, written }, keyed }) {
   </li>`;
 }
 
+// --- The REST interface, from its own description.
+
+export function Described() {
+  const { value, problem, again } = useLoaded(api.described, []);
+  if (!value) return problem ? html`<${Trouble} problem=${problem} again=${again} />` : html`<${Wait} />`;
+  const doors = Object.entries(value.paths).flatMap(([path, all]) => Object.entries(all).map(([method, door]) => ({ path, method, door })));
+  const named = (schema = {}) => schema.$ref ? schema.$ref.split("/").pop() : schema.anyOf ? schema.anyOf.map(named).join(" | ") : schema.items ? `[${named(schema.items)}]` : schema.type || "";
+  const fields = (schema) => {
+    const { properties = {}, required = [] } = value.components.schemas[named(schema)] || {};
+    return Object.entries(properties).map(([name, given]) => ({ name, schema: given, required: required.includes(name), description: given.description }));
+  };
+  const told = (one) => html`<div><dt><code>${one.name}</code></dt><dd>${named(one.schema)}${one.required && ` · ${t("required")}`}${one.description && ` · ${one.description}`}</dd></div>`;
+  return html`<div class="described"><h1>${t("docs")}</h1><p class="lead">${t("docsLead")} <a href="openapi.json">openapi.json</a></p>
+    ${doors.map(({ path, method, door }) => {
+      const body = (Object.values((door.requestBody || {}).content || {})[0] || {}).schema;
+      const parts = body && body.anyOf ? body.anyOf : [body];
+      const taken = [...(door.parameters || []), ...parts.flatMap(fields)];
+      return html`<details class="panel"><summary><code>${method.toUpperCase()} ${path}</code> ${door.summary}</summary>
+        ${door.description !== door.summary && html`<p>${door.description}</p>`}
+        ${taken.length > 0 && html`<h2>${t("parameters")}</h2><dl class="plain">${taken.map(told)}</dl>`}
+        <h2>${t("responses")}</h2><dl class="plain">${Object.entries(door.responses).map(([status, one]) => html`<div><dt>${status}</dt><dd>${one.description}</dd></div>`)}</dl>
+      </details>`;
+    })}</div>`;
+}
+
 // --- My graphs.
 
 export function Graphs({ served }) {

@@ -297,6 +297,11 @@ export const WORDS = {
   pickMethods: ["Choose at least one method.", "请至少选择一种方法。"],
   failed: ["failed", "失败"],
   // reports
+  docs: ["REST interface", "REST 接口"],
+  docsLead: ["Every request that this service answers, as described in", "本服务响应的全部请求，机器可读的描述见"],
+  parameters: ["Parameters", "参数"],
+  responses: ["Responses", "响应"],
+  required: ["required", "必填"],
   reportsTitle: ["Evaluations kept on this machine", "本机保存的评测"],
   reportsNone: ["No evaluation was kept yet.", "还没有保存的评测。"],
   openReport: ["Open", "打开"],
