@@ -41,7 +41,7 @@ def asked(question: str) -> Take:
     """Ask a question, and say how long the answer took."""
 
     def take(page: Page) -> None:
-        page.get_by_role("textbox").fill(question)
+        page.get_by_role("textbox").first.fill(question)
         begin = time.perf_counter()
         page.keyboard.press("Enter")
         page.wait_for_selector(".result .pill, .result.abstained, .abstained")
@@ -85,7 +85,7 @@ def known(page: Page) -> None:
 
 def compared(page: Page) -> None:
     """One question through two methods."""
-    page.get_by_role("textbox").fill("What treats gout?")
+    page.get_by_role("textbox").first.fill("What treats gout?")
     page.keyboard.press("Enter")
     page.wait_for_selector(".columns .panel >> nth=1")
 
@@ -214,38 +214,57 @@ def first_minute(browser: Browser, out: Path) -> None:
             page.wait_for_selector(".evidence-list .marked")
             page.locator(".evidence-list .marked").scroll_into_view_if_needed()
             step("see", page)
-            asked("What treats asthma?")(page)
-            page.get_by_label("Ask a follow-up").fill("and in pregnancy?")
-            page.keyboard.press("Enter")
-            page.wait_for_selector(".conversation")
-            page.evaluate("scrollTo(0, 0)")
-            step("follow", page)
-            page.goto(f"{ADDRESS}/#/compare")
-            page.wait_for_selector(".methods")
-            compared(page)
-            step("compare", page)
-            table = Path(scratch) / "triples.tsv"
-            table.write_text("rickets\thas symptom\tbowed legs\nvitamin D\ttreats\trickets\n", encoding="utf-8")
-            page.goto(f"{ADDRESS}/#/graphs")
-            page.locator(".own input[type=text]").fill("mine")
-            page.locator(".own input[type=file]").set_input_files(table)
-            page.get_by_role("button", name="Build it").click()
-            page.get_by_text("Start the server again").wait_for()
-            page.locator(".own").scroll_into_view_if_needed()
-            step("own", page)
-        with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as model:
-            Thread(target=model.serve_forever, daemon=True).start()
-            base = f"http://127.0.0.1:{model.server_address[1]}/v1"
-            with started(["--llm", "openai/demo", "--base-url", base], given):
-                page.goto(f"{ADDRESS}/#/ask")
-                page.wait_for_selector("main h1")
-                asked("What are the signs of Marfan syndrome?")(page)
-                page.wait_for_selector(".verdicts li")
-                step("model", page)
-            model.shutdown()
+            go_on(page, Path(scratch), step)
+        with_model(page, given, step)
+
+
+def go_on(page: Page, scratch: Path, step: Callable[[str, Page], None]) -> None:
+    """A follow-up, a comparison, and a graph of one's own."""
+    asked("What treats asthma?")(page)
+    page.get_by_label("Ask a follow-up").fill("and in pregnancy?")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".conversation")
+    page.evaluate("scrollTo(0, 0)")
+    step("follow", page)
+    page.goto(f"{ADDRESS}/#/compare")
+    page.wait_for_selector(".methods")
+    compared(page)
+    step("compare", page)
+    table = scratch / "triples.tsv"
+    table.write_text("rickets\thas symptom\tbowed legs\nvitamin D\ttreats\trickets\n", encoding="utf-8")
+    page.goto(f"{ADDRESS}/#/graphs")
+    page.locator(".own input[type=text]").fill("mine")
+    page.locator(".own input[type=file]").set_input_files(table)
+    page.get_by_role("button", name="Build it").click()
+    page.locator(".own").get_by_text("Start the server again").wait_for()
+    page.locator(".own").scroll_into_view_if_needed()
+    step("own", page)
+
+
+def with_model(page: Page, given: dict[str, str], step: Callable[[str, Page], None]) -> None:
+    """The service again, with a language model."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as model:
+        Thread(target=model.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{model.server_address[1]}/v1"
+        with started(["--llm", "openai/demo", "--base-url", base], given):
+            page.goto(f"{ADDRESS}/#/ask")
+            page.reload()
+            page.wait_for_selector("main h1")
+            asked("What are the signs of Marfan syndrome?")(page)
+            page.wait_for_selector(".verdicts li")
+            step("model", page)
+        model.shutdown()
 
 
 ADDRESS = "http://127.0.0.1:8767"
+
+
+def _lives() -> bool:
+    """Whether the service answers."""
+    try:
+        return bool(urlopen(f"{ADDRESS}/health/live").status == 200)
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -257,6 +276,8 @@ def started(options: list[str], given: dict[str, str]) -> Iterator[list[str]]:
             lines = [line.replace("8767", "8765") for line in takewhile_not("kgmed at", server.stderr)]
             assert server.stderr is not None
             Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the service
+            while not _lives():
+                time.sleep(0.2)
             yield lines
         finally:
             server.terminate()

@@ -133,7 +133,7 @@ def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted(
     assert "safe in peptic ulcer" in answer.text
     assert "moon" not in answer.text
     assert answer.text.count("Warning: ") == 1
-    assert "sentences disputed by the evidence: 1" in answer.limits
+    assert "1 of the sentences shown are disputed" in answer.limits
     assert "1 of the model's 3 sentences left out" in answer.limits
 
 

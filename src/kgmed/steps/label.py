@@ -415,6 +415,6 @@ def _counted(said: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
         left = len(said) - len(kept)
         yield f"{left} of the model's {len(said)} sentences left out: the evidence does not support them"
     if own:
-        yield f"sentences that are the model's own, not supported by the evidence: {own}"
+        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
     if against:
-        yield f"sentences disputed by the evidence: {against}"
+        yield f"{against} of the sentences shown are disputed: the evidence speaks against them"

@@ -325,7 +325,7 @@ function Read({ run, reread }) {
   </div>`;
 }
 
-const ALIKE = 0.75; // ours: of names that are offered
+const ALIKE = 0.7; // ours: of names that are offered
 
 /** Names spelled like a term that was not found, with up to two words behind it: { words, names }; null = none. */
 async function spelledAlike(mention, text, signal) {
