@@ -1,15 +1,40 @@
-"""Prepares a checkout for a release: `python .ci/release.py v0.1.0 https://HOST/OWNER/NAME`.
+"""Makes a checkout the release of a tag: the tag is the version.
 
-It ends with an error where the tag is not the version of the package, the changelog has no section for it, or the
-citation file names another. Then it writes the repository's address into pyproject.toml and makes the relative links
-of README.md absolute, so that both are right on the package index.
+    python .ci/release.py v0.1.0                           # before the tag is made
+    python .ci/release.py v0.1.0 https://HOST/OWNER/NAME   # by the release workflow
+
+The first writes the version into the package, the citation file and the chart, and a section with today's date into
+the changelog. The second ends with an error where one of them names another version. Then it writes the repository's
+address into pyproject.toml and makes the relative links of README.md absolute, so that both are right on the index.
 """
 
+import datetime
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+VERSIONS = {  # where the version stands
+    "src/kgmed/__init__.py": '__version__ = "{}"',
+    "CITATION.cff": "version: {}",
+    "deploy/helm/Chart.yaml": "version: {}",
+}
+
+
+def versioned(root: Path, tag: str) -> None:
+    """Write the version of a tag into every file that names it, and its section into the changelog."""
+    if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
+        raise SystemExit(f"{tag}: a tag is vX.Y.Z")
+    for name, line in VERSIONS.items():
+        path, (before, after) = root / name, line.split("{}")
+        said = re.sub(rf"^{before}[\w.]+{after}$", line.format(tag[1:]), path.read_text("utf-8"), flags=re.MULTILINE)
+        path.write_text(said, "utf-8")
+    log = root / "CHANGELOG.md"
+    head = f"## [Unreleased]\n\n## [{tag[1:]}] - {datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+    if f"\n## [{tag[1:]}]" not in log.read_text("utf-8"):
+        log.write_text(log.read_text("utf-8").replace("## [Unreleased]", head, 1), "utf-8")
 
 
 def version_of(root: Path) -> str:
@@ -51,5 +76,8 @@ def addressed(root: Path, tag: str, address: str) -> None:
 
 
 if __name__ == "__main__":
-    checked(ROOT, sys.argv[1])
-    addressed(ROOT, sys.argv[1], sys.argv[2])
+    if len(sys.argv) == 2:
+        versioned(ROOT, sys.argv[1])
+    else:
+        checked(ROOT, sys.argv[1])
+        addressed(ROOT, sys.argv[1], sys.argv[2])

@@ -345,6 +345,16 @@ def test_a_release_is_made_of_one_version_alone(checkout: Path) -> None:
         release.checked(checkout, tag)
 
 
+def test_a_tag_gives_its_version_to_every_file(checkout: Path) -> None:
+    release = _release()
+    release.versioned(checkout, "v7.8.9")
+    release.versioned(checkout, "v7.8.9")
+    assert release.checked(checkout, "v7.8.9") == "7.8.9"
+    assert (checkout / "CHANGELOG.md").read_text("utf-8").count("## [7.8.9] - ") == 1
+    with pytest.raises(SystemExit, match=r"vX\.Y\.Z"):
+        release.versioned(checkout, "7.8.9")
+
+
 def test_a_package_index_is_given_whole_addresses(checkout: Path) -> None:
     _release().addressed(checkout, "v1.2.3", "https://example.org/o/n")
     project = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))["project"]

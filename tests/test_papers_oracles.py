@@ -162,35 +162,6 @@ def _connects(path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("row", "numbers"),
-    [
-        ("HyKGE hops k", (hykge.PAPER.hops,)),
-        ("HyKGE chains kept per pair", (hykge.PAPER.per_pair,)),
-        ("HyKGE chains given to the pair scorer", (hykge.PAPER.pool,)),
-        ("HyKGE fragments: window, overlap",
-         (hykge.PAPER.window, hykge.PAPER.overlap, hykge.PAPER.window_cjk, hykge.PAPER.overlap_cjk)),
-        ("HyKGE chains kept", (hykge.PAPER.keep,)),
-        ("HyKGE tokens of the hypothesis", (hykge.PAPER.hypothesis_tokens,)),
-        ("HyKGE link threshold", (hykge.PAPER.similar,)),
-        ("KG-Rank MMR weight, step", (kg_rank.PAPER.base, kg_rank.PAPER.step)),
-        ("KG-Rank triples kept", (kg_rank.PAPER.keep,)),
-        ("KG-Rank triples given to the cross-encoder", (kg_rank.PAPER.pool,)),
-        ("KG-Rank relations, terms", (kg_rank.PAPER.relations, kg_rank.PAPER.terms)),
-        ("MindMap hops, paths kept, neighbours kept",
-         (mindmap.PAPER.hops, mindmap.PAPER.paths, mindmap.PAPER.neighbours)),
-        ("MindMap relevance of a neighbour", (mindmap.PAPER.at_least,)),
-        ("MKG-Rank terms", (mkg_rank.PAPER.terms, 1)),
-        ("MKG-Rank pool, triples kept", (mkg_rank.PAPER.pool, mkg_rank.PAPER.keep)),
-        ("MKG-Rank least score of evidence", (mkg_rank.PAPER.min_score,)),
-    ],
-)  # fmt: skip
-def test_a_number_on_the_page_of_the_papers_is_the_one_that_is_used(row: str, numbers: tuple[float, ...]) -> None:
-    cells = [line.strip("| ").split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
-    (shown,) = (cell[1] for cell in cells if cell[0] == row)
-    assert tuple(map(float, re.findall(r"\d+(?:\.\d+)?", shown)))[: len(numbers)] == numbers
-
-
-@pytest.mark.parametrize(
     ("name", "presets"),
     [
         ("kg-rank", kg_rank.PRESETS),

@@ -15,7 +15,7 @@ from kgmed.registry import methods
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "kgmed"
 PAGE = (ROOT / "docs" / "papers.md").read_text("utf-8")
-VERDICTS = ("exact", "deviates", "not to be had", "missing", "ours")
+VERDICTS = ("exact", "deviates", "not available", "missing", "ours")
 PLACE = re.compile(r"`([\w/]+\.py)(?::([\w.]+))?(?: = ([^`]+))?`")
 PROMPT = re.compile(r"`(prompts/\w+/\w+)`")
 NAMED = re.compile(r"`--(set|metric|method) ([^`=]+)`")

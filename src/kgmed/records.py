@@ -98,7 +98,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched with: a question and, where a method makes one, the model's first guess.
+    """What is searched for: a question and, if a method makes one, the model's hypothesis.
 
     Attributes:
         question: What was asked.
@@ -126,10 +126,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Something the answer may stand on.
+    """A piece of evidence for an answer.
 
     Attributes:
-        text: What a reader is shown of it.
+        text: Its text as shown to a reader.
         kind: triple, path, co_ancestor, co_occurrence, neighbours, candidate, passage, ...
         triples: The facts behind it, a path's in walking order.
         about: The linked entities that brought it in, a path's start first.
@@ -151,7 +151,7 @@ class Evidence:
 
     @property
     def is_safety(self) -> bool:
-        """Whether it warns (contraindication, exclusion): such evidence is never ranked away."""
+        """Whether it warns (contraindication, exclusion): such evidence is never dropped by a ranker."""
         return any(t.relation.role.is_safety for t in self.triples)
 
     @property
@@ -177,9 +177,9 @@ class Context:
     """The evidence as a reader sees it.
 
     Attributes:
-        text: What the reader is given; the marker [i] in it means `cited[i - 1]`.
+        text: The text given to the reader; the marker [i] in it means `cited[i - 1]`.
         cited: The evidence in the text.
-        notes: What was lost or left out when it was written, one line each.
+        notes: What was left out of it, one line each.
 
     >>> Context("[1] gout hurts", (Evidence("gout hurts", "triple"),)).cited[1 - 1].text
     'gout hurts'
@@ -197,7 +197,7 @@ class Candidate:
     Attributes:
         name: A disease, a drug, an option, ...
         score: Higher = better; its scale is that of the reader.
-        entity: What it is in the graph, where that is known.
+        entity: Its entity in the graph, if known.
         citations: The numbers of the evidence for it in `Context.cited`, from 1.
 
     >>> Candidate("gout", 0.9, citations=(1, 3)).citations
@@ -212,16 +212,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a check says of one claim of a sentence: that two things go together in some way, or do not.
+    """The result of the check for one claim of a sentence: that two things are related, or are not.
 
     Attributes:
         subject: What it is about, as the sentence names it.
-        relation: What is said of both: roles, as "treats" or "adverse"; "" = the words do not tell.
+        relation: How they are related: roles, as "treats" or "adverse"; "" = the words do not say.
         object: The other thing, or a text such as a dose.
         denied: Whether the sentence says that it is not so.
         label: supported, contradicted or unsupported (nothing is known of it).
-        triple: What bears it out or speaks against it; None = nothing does.
-        where: What the triple is from: evidence or graph; "" = nowhere.
+        triple: What supports or contradicts it; None = nothing does.
+        where: The source of the triple: evidence or graph; "" = none.
 
     >>> str(Claim("Colchicine", "treats", "gout", denied=True))
     'Colchicine — not treats → gout'
@@ -243,15 +243,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check says of one sentence of the answer.
+    """The result of the check for one sentence of the answer.
 
     Attributes:
-        sentence: As it stands in the answer, or a step of its reasoning.
-        supported: Whether the evidence bears it out.
+        sentence: The sentence of the answer, or a step of its reasoning.
+        supported: Whether the evidence supports it.
         reason: Why, in words.
-        citations: The numbers of the evidence that it was held against, from 1.
+        citations: The numbers of the evidence it was compared with, from 1.
         label: supported, unsupported or contradicted; by `supported` where it is not given.
-        claims: What the sentence says, claim by claim, each with its own label; none where no two things are named.
+        claims: The claims of the sentence, each with its own label; none if it does not name two things.
         offers: False where a model says that the sentence only warns of the medicines that are not for the patient.
 
     >>> Verdict("Gout hurts.", True, "it is in [1]").label
@@ -274,17 +274,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said, and what it stands on. Abstaining is a result, not an error.
+    """The answer and the evidence it rests on. Abstaining is a result, not an error.
 
     Attributes:
         text: The answer, with marks such as [1] for `Context.cited[0]`.
-        citations: The numbers of the evidence that it stands on, from 1.
-        candidates: What else it could be, best first, where the reader ranks.
+        citations: The numbers of the evidence that it cites, from 1.
+        candidates: Alternative answers, best first, if the reader ranks.
         choices: The letters of the options chosen.
         abstained: Whether there is no answer; `text` then says why.
-        limits: What the answer does not know or must not be taken for.
-        reasoning: What a model thought on the way, where the method keeps it.
-        verdicts: What a check says of its sentences.
+        limits: The disclaimer and what the answer does not cover.
+        reasoning: The model's reasoning, if the method keeps it.
+        verdicts: The result of the check for each sentence.
         reader: Which reader wrote it: "facts", or a model's name.
 
     >>> Answer("Gout is treated with colchicine [1].", (1,), reader="facts").abstained
@@ -304,13 +304,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What one stage took.
+    """The cost of one stage.
 
     Attributes:
         name: expand, recognize, link, retrieve, rank, phrase, read or check.
-        seconds: On the clock of the wall.
+        seconds: Wall-clock time.
         tokens: Of prompts and replies together, as the models count them.
-        calls: How often it asked a language model.
+        calls: Number of calls of a language model.
 
     >>> sum(stage.seconds for stage in (Stage("link", 0.25), Stage("read", 1.0, tokens=812, calls=1)))
     1.25
@@ -348,7 +348,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All of one pass from question to answer; the only thing that metrics, pages and logs read.
+    """Everything about answering one question; metrics, pages and logs read nothing else.
 
     Attributes:
         query: The question, and the guess that was searched with.
@@ -356,12 +356,12 @@ class Run:
         links: What of it was found in the graph.
         missed: The mentions that no entity was found for.
         evidence: What the rankers kept, best first.
-        context: What the reader was shown.
-        answer: What it said, checked.
-        stages: What each stage took, in their order.
+        context: The evidence shown to the reader.
+        answer: The checked answer.
+        stages: Seconds, calls and tokens of each stage, in order.
         method: The name of the method.
         graph: Name, release and content hash.
-        failures: What went wrong on the way without ending the run, one line each.
+        failures: Errors that did not end the run, one line each.
         notes: What was left out on the way, and by which rule, one line each.
         preset: Which of the method's presets, "" where it has none.
         settings: Those of the method, as (name, value).

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a relation means, whatever a graph calls it. Each is named in its canonical direction, head first.
+    """The meaning of a relation, whatever its name in a graph; named in its canonical direction, head first.
 
     >>> Role("treats"), Role.AVOID.is_safety
     (<Role.TREATS: 'treats'>, True)
@@ -43,7 +43,7 @@ class Role(StrEnum):
 
     @property
     def is_safety(self) -> bool:
-        """Whether evidence of this role may never be ranked away."""
+        """Whether evidence with this role is never dropped by a ranker."""
         return self in (Role.CONTRAINDICATED, Role.EXCLUDES, Role.AVOID)
 
 
@@ -76,7 +76,7 @@ class Entity:
 
     Attributes:
         id: A CURIE such as HP:0001945 or cmekg:肺炎; "" for a literal such as a dosage.
-        name: What the graph calls it first.
+        name: Its preferred name in the graph.
         kind: disease, symptom, drug, test, gene, ...; "" where the graph does not say.
         description: A definition, where the graph has one.
 
@@ -92,11 +92,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One source's word for a triple.
+    """One source of a triple.
 
     Attributes:
-        reference: Where it says so: PMID:29067653, OMIM:310200, ...; "" where that is not known.
-        qualifiers: What it adds, as (name, value): frequency, onset, sex, ...
+        reference: The publication or record: PMID:29067653, OMIM:310200, ...; "" where that is not known.
+        qualifiers: Its details, as (name, value): frequency, onset, sex, ...
 
     >>> dict(Support("PMID:29067653", (("frequency", "3/7"),)).qualifiers)
     {'frequency': '3/7'}
@@ -111,9 +111,9 @@ class Triple:
     """One fact, in the direction in which its graph states it.
 
     Attributes:
-        head: Where it begins.
-        relation: What is said of both.
-        tail: Where it ends.
+        head: The first entity.
+        relation: The relation between them.
+        tail: The second entity or literal.
         weight: 0 to 1: the frequency or confidence that the graph gives, 1 where it gives none.
         source: The graph and its release.
         support: What each source says of it, in the order of the graph.
@@ -169,9 +169,9 @@ class Particular:
 
     Attributes:
         kind: age, sex, population, value, dose or duration.
-        text: The words as they stand in the text.
+        text: The words as written in the text.
         start: The offset of the first character.
-        end: The offset behind the last character.
+        end: The offset after the last character.
         number: The number said; None where none is.
         unit: Its unit in small letters: year, mmol/l, mg, 天; "" where none is.
         direction: Of a value: high, low or normal, where the text says so.
@@ -196,10 +196,10 @@ class Mention:
     """A stretch of text that may name an entity.
 
     Attributes:
-        surface: The words as they stand in the text.
+        surface: The words as written in the text.
         name: The form to look up.
         start: The offset of the first character in the text that it was found in; -1 = not from the text.
-        end: The offset behind the last character; -1 = not from the text.
+        end: The offset after the last character; -1 = not from the text.
         negated: Whether the text denies it ("no fever").
         status: Whether it is another person's, past or uncertain.
 

@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from served import HTTP, Running
+from served import HTTP, Running, cases_of, running
 
 schemathesis = pytest.importorskip("schemathesis")
 CASES = 12  # a door; more by hand: the count changes nothing else
@@ -20,10 +20,26 @@ def described(service: Running) -> Any:
 def test_every_door_says_what_it_is_what_it_gives_and_how_it_fails(described: Any) -> None:
     for path, doors in described["paths"].items():
         for method, door in doors.items():
-            assert door.get("description"), (method, path)
+            assert door["summary"].endswith("."), (method, path)
+            assert door["description"].startswith(door["summary"])
             said = door["responses"]
             assert "200" in said
-            assert "default" in said or {"401", "404", "422", "503"} <= set(said)
+            assert "default" in said or {"401", "429", "503"} <= set(said)
+    paths = described["paths"]
+    assert "502" in paths["/v1/ask"]["post"]["responses"]
+    assert {"404", "409", "413", "422", "502"}.isdisjoint(paths["/v1/about"]["get"]["responses"])
+
+
+def test_a_request_has_an_id_in_header_problem_and_log() -> None:
+    with running(cases_of(keep=False)) as own:
+        answer = HTTP.get(f"{own.url}/v1/graphs/nosuch/complete?q=a", headers={"x-request-id": "mine-1"})
+        assert answer.headers["x-request-id"] == answer.json()["request"] == "mine-1"
+        made = HTTP.get(f"{own.url}/v1/about", headers={"x-request-id": "no id"}).headers["x-request-id"]
+        assert len(made) == 32
+        for path in ("/health", "/healthz", "/livez", "/readyz"):
+            assert HTTP.get(own.url + path).status_code in ((200, 503) if path == "/readyz" else (200,))
+        assert HTTP.get(f"{own.url}/docs").headers["location"] == "/#/docs"
+    assert {"mine-1", made} <= {told.get("id") for told in map(json.loads, own.lines)}
 
 
 def test_records_are_described_without_their_examples(described: Any) -> None:

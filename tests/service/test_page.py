@@ -38,7 +38,7 @@ VENDORED = {
         "8803484388cb100f82183572e9f620ffe30d2802dd849982b457b96ec276dcd1"
     ),
 }
-VIEWS = ("ask", "diagnose", "graph", "compare", "reports", "graphs")
+VIEWS = ("ask", "diagnose", "graph", "compare", "reports", "graphs", "docs")
 PATIENT = f"#/diagnose?present={page_graphs.LONG},{page_graphs.LENS}&absent={page_graphs.DEAF}"
 QUESTION = "What are the symptoms of Marfan syndrome?"
 CHINESE = "痛风用什么药治疗？"
@@ -159,6 +159,9 @@ def _fill(visit: Visit, view: str, language: str) -> None:
         page.wait_for_selector(".columns .panel")
     elif view == "reports":
         page.get_by_text("small-study").wait_for()
+    elif view == "docs":
+        page.get_by_text("POST /v1/ask").click()
+        page.get_by_text("question", exact=True).first.wait_for()
     else:
         page.wait_for_selector(".gettable li")
 
@@ -487,7 +490,10 @@ def test_an_example_is_asked(visit: Visit) -> None:
 
 def test_a_model_is_chosen_asked_alone_and_each_of_its_sentences_labelled(browser: Any, data_home: Path) -> None:
     one, two = (
-        Speaks(words=["Arachnodactyly [1]. ", "How long it lasts, the facts do not tell."], name=name)
+        Speaks(
+            words=["Arachnodactyly [1]. ", "Its cause is a virus. ", "How long it lasts, the facts do not tell."],
+            name=name,
+        )
         for name in ("one", "two")
     )
     cases = replace(served.cases_of(llm=one), models={"two": two})
@@ -499,6 +505,9 @@ def test_a_model_is_chosen_asked_alone_and_each_of_its_sentences_labelled(browse
         assert "answers from what it knows" in visit.text(".choices .hint")
         visit.ask(QUESTION)
         assert (one.asked, two.asked) == (0, 1)
+        assert visit.texts(".answer-text .label") == ["[the model's own]"]
+        cited = page.locator(".answer-text .cite").first
+        assert "Arachnodactyly" in cited.get_attribute("title")
         assert visit.texts(".verdicts li.neutral") == [
             "How long it lasts, the facts do not tell. nothing to check claims nothing of medicine"
         ]

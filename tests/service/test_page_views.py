@@ -317,7 +317,7 @@ def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_pa
         page.get_by_text("Drug A — treats — Disease B").wait_for()
         assert visit.violations() == []
         page.get_by_role("button", name="Build it").click()
-        page.locator(".gettable li", has_text="remedies").get_by_text("Start the server again").wait_for()
+        page.locator(".own").get_by_text("Start the server again").wait_for()
         assert library.open_graph("remedies").manifest.counts["triples"] == 2
         assert not [*(home / "uploads").iterdir()]
         page.locator(".own input[type=file]").set_input_files(table)

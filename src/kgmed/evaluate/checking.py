@@ -402,7 +402,7 @@ class Checking:
     rows: tuple[tuple[CheckCase, str, str], ...]  # case, label, reason
 
     def right(self, kind: str, role: str = "", shape: str = "") -> Share:
-        """Of true sentences those borne out, of false ones those that are flagged."""
+        """Of true sentences those supported, of false ones those that are flagged."""
         mine = [(c, label) for c, label, _ in self.rows
                 if c.kind == kind and role in ("", c.role) and shape in ("", c.shape)]  # fmt: skip
         return Share(sum((label == "supported") == (kind == "true") for _, label in mine), len(mine))

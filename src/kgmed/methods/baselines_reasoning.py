@@ -188,7 +188,7 @@ def _fenced(question: Question, shown: Context, said: str = "") -> dict[str, str
 
 @dataclass(frozen=True, slots=True)
 class SummarisedReader:
-    """`most` candidates; a summary for each, whether it bears its candidate out, and every two compared both ways.
+    """`most` candidates; a summary for each, whether it supports its candidate, and every two compared both ways.
 
     1 + 2k + k(k - 1) calls for k candidates. The score is 1 for a valid summary and 1 for each comparison won; of
     equals the first. Without evidence it abstains and the model is not asked.

@@ -237,8 +237,8 @@ class OptionFacts:
     """Retriever for exam questions: what the graph says of each option in words of the question; ours, for `safe`.
 
     A fact weighs by the words (pairs of Chinese characters) that its other end shares with question and hypothesis,
-    those of few options most, by the root of its length. An option is borne out by its three best facts, by the
-    logarithm of how many it has; one that is borne out less has fewer pieces. Departments and foods are left out
+    those of few options most, by the root of its length. An option is supported by its three best facts, by the
+    logarithm of how many it has; one with less support has fewer pieces. Departments and foods are left out
     unless asked for. For other questions, or where no fact of an option fits, `otherwise`.
     """
 
@@ -251,7 +251,7 @@ class OptionFacts:
     looked: int = 400
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The pieces, those of the option that is borne out best first; score = how well it is."""
+        """The pieces, those of the option with the best support first; score = how well it is."""
         of = {letter: self._facts(query, text) for letter, text in query.question.options}
         many = Counter(word for facts in of.values() for word in frozenset[str]().union(*(f.shared for f in facts)))
         worth = {word: log((len(of) + 1) / options) for word, options in many.items()}

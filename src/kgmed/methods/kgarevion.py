@@ -91,7 +91,7 @@ def _stem(question: Question) -> str:
 class Review:
     """The verdict of a graph on a triple in a model's words.
 
-    Evidence of kind "triple" with the graph's own triples where it bears the triple out; of kind "model" and without a
+    Evidence of kind "triple" with the graph's own triples where it supports the triple; of kind "model" and without a
     triple where it does not know both entities; None where it knows both and refuses.
     """
 
@@ -155,7 +155,7 @@ class Reviewed:
     """The triples that a model wrote for each option and the graph did not refuse, in the order of the options.
 
     As published those of entities that the graph does not know are among them. Else they are left out, for nothing
-    bears them out; beside stands what the graph warns of, or its `similar` most similar triples where none is left.
+    supports them; beside stands what the graph warns of, or its `similar` most similar triples where none is left.
     """
 
     llm: LLM

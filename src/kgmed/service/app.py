@@ -39,12 +39,12 @@ from kgmed.config import AUTO, Config, config_type
 from kgmed.disk import copies_processes
 from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.graph import library
-from kgmed.service.guard import LOOPBACK, Guard, Keys, Rate, Rules
+from kgmed.service.guard import LIVE, LOOPBACK, Guard, Keys, Rate, Rules
 from kgmed.service.kept import LARGEST_UPLOAD, Fetches, KeepsRuns, runs_at
 from kgmed.service.metrics import Measured, Telemetry, to_stderr
 from kgmed.service.openai import openai_routes
 from kgmed.service.problems import MEDIA, body_of, problem, problem_of
-from kgmed.service.rest import Doors, routes
+from kgmed.service.rest import Doors, cannot, routes
 from kgmed.service.uses import UseCases, open_cases, open_judge
 from kgmed.service.work import Left, Work
 from kgmed.session import Session
@@ -57,9 +57,7 @@ Beside = Callable[[Session], AbstractContextManager[None]]
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "mjs": "text/javascript; charset=utf-8",
-    "css": "text/css; charset=utf-8", "svg": "image/svg+xml", "png": "image/png", "ico": "image/x-icon",
-    "json": "application/json", "woff2": "font/woff2", "webmanifest": "application/manifest+json",
-    "txt": "text/plain; charset=utf-8", "md": "text/plain; charset=utf-8",
+    "css": "text/css; charset=utf-8", "svg": "image/svg+xml", "txt": "text/plain; charset=utf-8",
 }  # fmt: skip
 
 
@@ -219,11 +217,14 @@ def _life(
 def _health(app: FastAPI, telemetry: Telemetry) -> None:
     """Whether it lives, whether it is ready, and its figures."""
 
-    @app.get("/health/live", include_in_schema=False)
     async def live() -> Response:
         """It lives; the only door that needs no key."""
         return Response("alive", media_type="text/plain")
 
+    for path in LIVE:
+        app.get(path, include_in_schema=False)(live)
+
+    @app.get("/readyz", include_in_schema=False)
     @app.get("/health/ready", include_in_schema=False)
     async def ready(request: Request) -> Response:
         """Whether everything is open."""
@@ -258,7 +259,9 @@ def _static(app: FastAPI, page: Mapping[str, tuple[bytes, str]]) -> None:
 
     @app.get("/{path:path}", include_in_schema=False)
     async def static(path: str) -> Response:
-        """A file of the page."""
+        """A file of the page; /docs is a view of it."""
+        if path == "docs":
+            return Response(status_code=307, headers={"location": "/#/docs"})
         found = page.get(f"/{path or 'index.html'}")
         if found is None:
             raise HTTPException(404, "there is nothing here")
@@ -272,7 +275,10 @@ def _described(app: FastAPI) -> None:
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = made()
-            for door in (door for doors in schema["paths"].values() for door in doors.values()):
+            for path, method, door in ((p, m, d) for p, doors in schema["paths"].items() for m, d in doors.items()):
+                door["summary"] = door["description"].split("\n")[0]
+                for status in cannot(path, method, asked="parameters" in door or "requestBody" in door):
+                    door["responses"].pop(status, None)
                 for content in (told.get("content", {}) for told in door["responses"].values()):
                     if MEDIA in content:
                         content[MEDIA] = content.pop("application/json", content[MEDIA])

@@ -134,7 +134,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 LARGEST = 1 << 20  # bytes of a body
 WITHIN = 30.0  # seconds in which a body is there, so that nobody holds a place by sending slowly
 BUCKETS = 10_000  # clients whose rate is remembered
-_LIVE = "/health/live"
+LIVE = ("/health/live", "/health", "/healthz", "/livez")
 _PATIENCE, _AWAY = 1.0, 16  # seconds, and bodies of the largest size, that are read of one that is refused
 
 # --- Rates: a token bucket a key, or an address where there are no keys.
@@ -192,7 +192,7 @@ class Guard:
     ) -> None:
         """Everything that is asked of `app` comes through here."""
         self.app, self.rules, self.keys, self.rate = app, rules, keys, rate
-        self.open_paths = open_paths | {_LIVE}
+        self.open_paths = open_paths | {*LIVE}
         self._keyed = rules.keyed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -240,7 +240,7 @@ class Guard:
             if not who:
                 return problem(401, "a key is needed: Authorization: Bearer KEY, or X-API-Key: KEY")
             scope.setdefault("state", {})["who"] = who
-        if scope["path"] != _LIVE and (seconds := self.rate.wait(who)):
+        if scope["path"] not in LIVE and (seconds := self.rate.wait(who)):
             return problem(429, f"too many requests; ask again in {seconds:.0f} s", after=seconds)
         return None
 

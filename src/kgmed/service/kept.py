@@ -310,9 +310,7 @@ class Fetches:
     """Graphs that are fetched and built one after the other, beside what the service answers."""
 
     def __init__(
-        self,
-        fetch: Callable[[str, Told, Told], None] = fetch_and_build,
-        prepare: Callable[[str], None] = prepare,
+        self, fetch: Callable[[str, Told, Told], None] = fetch_and_build, prepare: Callable[[str], None] = prepare
     ) -> None:
         """None yet."""
         self.fetch, self.prepare = fetch, prepare

@@ -4,12 +4,14 @@ No line holds what was asked, nor the query of an address: questions are about p
 """
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -17,6 +19,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgmed.records import Run
+from kgmed.service.problems import REQUEST
 from kgmed.service.work import Work
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -99,11 +102,15 @@ class Measured:
             await self.app(scope, receive, send)
             return
         begin, status, failed = time.perf_counter(), 499, True  # unless an answer begins, the client has left
+        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        name = given if re.fullmatch(r"[\w.-]{1,64}", given, re.ASCII) else uuid4().hex
+        REQUEST.set(name)
 
         async def sent(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = {**message, "headers": [*message["headers"], (b"x-request-id", name.encode())]}
             await send(message)
 
         try:
@@ -114,8 +121,9 @@ class Measured:
             seconds = time.perf_counter() - begin
             route = getattr(scope.get("route"), "path", "") or "other"
             self.telemetry.requests.labels(route, str(status)).observe(seconds)
-            told = {"method": scope["method"], "route": route, "status": status, "seconds": round(seconds, 4)}
+            told = {"id": name, "method": scope["method"], "route": route, "status": status}
+            told["seconds"] = round(seconds, 4)
             if who := scope.get("state", {}).get("who"):
                 told["key"] = who
-            if not route.startswith("/health/"):
+            if not route.startswith("/health") and not route.endswith("z"):
                 self.telemetry.line("request", told)

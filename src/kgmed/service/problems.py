@@ -1,6 +1,7 @@
 """Errors as doors say them: problem+json (RFC 9457), or the OpenAI form under its paths; and headers of all answers."""
 
 import json
+from contextvars import ContextVar
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -20,6 +21,7 @@ from kgmed.records import Entity, to_json
 
 OPENAI = ("/v1/chat/", "/v1/models", "/v1/embeddings", "/v1/completions", "/v1/responses")
 MEDIA = "application/problem+json"
+REQUEST: ContextVar[str] = ContextVar("request", default="")  # the id of the request that is being answered
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -46,6 +48,7 @@ class Problem:
     candidates: tuple[Entity, ...] = ()
     after: float = 0.0  # seconds to wait before asking again; 0 = it does not help
     param: str = ""  # the parameter that cannot be followed
+    request: str = ""  # the id of the request, as in `X-Request-ID` and the log
 
 
 class Unsupported(BadInput):
@@ -106,6 +109,7 @@ def body_of(told: Problem, path: str) -> tuple[bytes, dict[str, str]]:
 def plain(told: Problem) -> dict[str, Any]:
     """A problem as plain data, without what it does not say."""
     said = {"type": told.type, "title": told.title, "status": told.status, "detail": told.detail}
+    said["request"] = REQUEST.get()
     return said | ({"candidates": to_json(told.candidates)} if told.candidates else {})
 
 

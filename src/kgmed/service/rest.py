@@ -53,6 +53,14 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+def cannot(path: str, method: str, *, asked: bool) -> set[str]:
+    """The statuses of `PROBLEMS` that a route never has; `asked` = it takes parameters or a body."""
+    never = {"413"} if method == "get" else set()
+    never |= set() if asked else {"404", "409", "422"}
+    never |= set() if "{graph}" in path or method == "post" else {"409"}
+    return never | (set() if path in ("/v1/ask", "/v1/compare") else {"502"})
+
+
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     """What writes a type as JSON."""
@@ -131,14 +139,9 @@ class EventStream(Response):
 
 def _begin() -> Message:
     """The head of a stream."""
-    headers = {
-        "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no",
-    }  # fmt: skip
-    return {
-        "type": "http.response.start",
-        "status": 200,
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-    }
+    kind = (b"content-type", b"text/event-stream; charset=utf-8")
+    rows = [kind, (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
+    return {"type": "http.response.start", "status": 200, "headers": rows}
 
 
 def event(name: str, data: bytes) -> bytes:

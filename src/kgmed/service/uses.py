@@ -481,14 +481,7 @@ class UseCases:
         return translated(found, language) if language else found
 
     def neighbours(
-        self,
-        graph: str,
-        name: str,
-        *,
-        roles: Sequence[Role] = (),
-        limit: int = 64,
-        after: int = 0,
-        language: str = "",
+        self, graph: str, name: str, *, roles: Sequence[Role] = (), limit: int = 64, after: int = 0, language: str = ""
     ) -> Neighbourhood:
         """The triples around the entity of that id or name, heaviest first, from the one behind `after` on."""
         store = self.store(graph, language)

@@ -3,7 +3,7 @@
 A sentence is read as claims (`kgmed.steps.claims`), and each is held against the triples of the cited evidence, then
 against those of the graph, whose ends the two places of the claim may name. A claim is
 
-- *borne out* (supported) by a triple of the evidence whose relation is of the role that the words claim, the right way
+- *supported* by a triple of the evidence whose relation is of the role that the words claim, the right way
   round, or, denied, by one that says the opposite (HPO's NOT, a contraindication);
 - *contradicted* where the evidence or the graph says the opposite: it is denied and a triple states it; it says that
   something treats or is safe in what it is contraindicated in; it says that a disease has a finding that is marked as
@@ -495,7 +495,7 @@ def _named(said: ClaimedPair) -> str:
 
 
 def _lower(label: str, where: str) -> str:
-    """What is borne out by the graph alone is not in the evidence."""
+    """What only the graph supports is not in the evidence."""
     return "unsupported" if where == "graph" and label == "supported" else label
 
 

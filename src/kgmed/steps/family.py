@@ -489,7 +489,7 @@ class Family:
     def _by_substance(
         self, edges: dict[int, list[Triple]], breadth: dict[int, int], of_others: Container[int]
     ) -> list[Triple]:
-        """One triple for each medicine, first one of each substance, the best borne out and then the specific.
+        """One triple for each medicine, first one of each substance, the best supported and then the specific.
 
         What is for other people (`of_others`) is last: a remedy for painful periods is none for any stomach ache.
 

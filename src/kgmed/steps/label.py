@@ -1,7 +1,7 @@
-"""What a reader is shown of the check: each sentence borne out by [n], the model's own, or disputed.
+"""What a reader is shown of the check: each sentence supported by [n], the model's own, or disputed.
 
 Two judges look at a sentence: a model, asked once for all of them, and the rules of `kgmed.steps.check`. Where both
-are there, a sentence is borne out if the model says so and no rule finds the opposite or another number; it is disputed
+are there, a sentence is supported if the model says so and no rule finds the opposite or another number; it is disputed
 where the model says that a piece of evidence speaks against it or that it objects to one; a warning follows only where
 both say so, or where a number differs. That the evidence says nothing is neutral: it is never marked.
 """
@@ -72,7 +72,7 @@ class ModelJudge:
     ) -> dict[int, tuple[str, tuple[int, ...]]]:
         """Label and numbers of evidence (from 1) by the place of a verdict; {} where the model could not judge.
 
-        Where there is no evidence nothing can be borne out, and the model is not asked.
+        Where there is no evidence nothing can be supported, and the model is not asked.
         """
         held = {i: self._held(v, cited) for i, v in enumerate(verdicts) if v.label != NEUTRAL}
         few = range(1, len(cited) + 1) if len(cited) <= self.pieces else ()
@@ -175,7 +175,7 @@ class Labelled:
 
     Nothing is done to an answer that no model wrote, or that was not asked to cite. A denial or a warning stays under
     `strict` too, marked: what must not be taken is never kept back. `limits` say how many sentences are which.
-    `against` tells what speaks against a sentence for the patient who is asked about, whoever bears it out; "" = none.
+    `against` tells what speaks against a sentence for the patient who is asked about, whatever supports it; "" = none.
     """
 
     check: Checker
@@ -246,7 +246,7 @@ class Labelled:
 
 
 def _by_itself(verdict: Verdict, cited: Sequence[Evidence]) -> Verdict:
-    """A verdict, the model's own where the sentence is borne out by nothing but what the model said before."""
+    """A verdict, the model's own where nothing supports the sentence but what the model said before."""
     stands = [cited[n - 1] for n in verdict.citations if 1 <= n <= len(cited)]
     if verdict.label != SUPPORTED or not stands or any(e.triples or e.kind != "passage" for e in stands):
         return verdict
@@ -289,7 +289,7 @@ _HEADING = 40  # ours: characters of a line that may be one, whatever its words
 
 
 def _strictly(said: Sequence[Verdict]) -> list[Verdict]:
-    """The sentences that stay: borne out, disputed or neutral ones, and denials; no heading of what does not stay."""
+    """The sentences that stay: supported, disputed or neutral ones, and denials; no heading of what does not stay."""
     kept: list[Verdict] = []
     below = False  # whether anything stays up to the next heading
     for verdict in reversed(said):

@@ -159,7 +159,7 @@ def _cited_right(run: Run, item: Item) -> float | None:
 
 
 def _cited_at_all(run: Run, item: Item) -> float | None:
-    """Of all sentences, those that cite something that bears them out."""
+    """Of all sentences, those that cite something that supports them."""
     verdicts = run.answer.verdicts
     return sum(v.supported and bool(v.citations) for v in verdicts) / len(verdicts) if verdicts else None
 

@@ -131,6 +131,7 @@ export const available = (signal) => get("v1/available", signal);
 export const fetchGraph = (name) => post(`v1/available/${id(name)}`, undefined);
 export const upload = (name, file) => post(`v1/upload/${id(name)}${query({ file: file.name })}`, file);
 export const buildUpload = (name, body) => post(`v1/upload/${id(name)}/build`, body);
+export const described = (signal) => get("openapi.json", signal);
 export const reports = (signal) => get("v1/reports", signal);
 export const addressOfReport = (which) => `v1/reports/${id(which)}`;
 export const report = async (which) => (await send("GET", addressOfReport(which), undefined, undefined, "text/html")).text();

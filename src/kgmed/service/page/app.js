@@ -5,12 +5,12 @@ import { Ask, whenArrived } from "./ask.js";
 import { Diagnose } from "./diagnose.js";
 import { Graph } from "./graph.js";
 import { keptForTab } from "./history.js";
-import { Compare, Graphs, Reports } from "./more.js";
+import { Compare, Described, Graphs, Reports } from "./more.js";
 import { link, route, setAddresses, Trouble, Wait } from "./parts.js";
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { currentLanguage, keep, number, recall, setLanguage, startLanguage, t } from "./words.js";
 
-const VIEWS = { ask: Ask, run: Ask, diagnose: Diagnose, graph: Graph, compare: Compare, reports: Reports, graphs: Graphs };
+const VIEWS = { ask: Ask, run: Ask, diagnose: Diagnose, graph: Graph, compare: Compare, reports: Reports, graphs: Graphs, docs: Described };
 const SHOWN = ["ask", "diagnose", "graph", "compare", "reports", "graphs"];
 const THEMES = ["auto", "light", "dark"];
 const last = {}; // where each view was left: its link in the menu leads back there
@@ -119,7 +119,7 @@ function Footer({ graphs }) {
   const labels = (graphs || []).filter((g) => g.name !== "auto").map((g) => `${g.name} ${g.release}`);
   return html`<footer>
     <p><strong>${t("notAdvice")}</strong> ${t("noticeLong")}</p>
-    <p>${t("release")}: <a href=${link("graphs")}>${graphs ? labels.join(" · ") || t("noGraphs") : t("loading")}</a></p>
+    <p>${t("release")}: <a href=${link("graphs")}>${graphs ? labels.join(" · ") || t("noGraphs") : t("loading")}</a> · <a href=${link("docs")}>${t("docs")}</a></p>
   </footer>`;
 }
 

@@ -358,14 +358,14 @@ function Outcome({ run, near, served, instead, reread, follow, cite }) {
     <p class="printed"><strong>${run.query.question.text}</strong> <small>${run.graph} · ${run.id}</small></p>
     <section class=${`panel answer ${answer.abstained ? "abstained" : ""}`} aria-labelledby="answer">
       <h2 id="answer" tabindex="-1" ref=${heading}>${answer.abstained ? t("abstained") : t("answer")}</h2>
-      <${Cited} text=${answer.text} most=${evidence.length} marked=${marked} show=${show} />
+      <${Cited} text=${answer.text} labels=${answer.verdicts.length > 0} of=${evidence} marked=${marked} show=${show} />
       ${answer.abstained && html`<p class="hint">${t("abstainedWhy")}</p>`}
       ${answer.choices.length > 0 && html`<p><strong>${t("choice")}:</strong> ${answer.choices.join(", ")}</p>`}
-      ${answer.candidates.length > 1 && html`<${Candidates} candidates=${answer.candidates} most=${evidence.length} marked=${marked} show=${show} />`}
+      ${answer.candidates.length > 1 && html`<${Candidates} candidates=${answer.candidates} of=${evidence} marked=${marked} show=${show} />`}
       <p class="limits">${answer.limits || t("notAdvice")}</p>
       <${Read} run=${run} reread=${reread} />
-      <${Found} links=${run.links} missed=${run.missed} near=${near} text=${run.query.question.text} instead=${instead} choose=${(change) => reread(run, change)} />
-      ${answer.verdicts.length > 0 && html`<${Verdicts} verdicts=${answer.verdicts} />`}
+      <${Found} links=${run.links} missed=${run.missed.filter((m) => !run.query.frame.patient.groups.includes(m.name))} near=${near} text=${run.query.question.text} instead=${instead} choose=${(change) => reread(run, change)} />
+      ${answer.verdicts.length > 0 && html`<${Verdicts} verdicts=${answer.verdicts} of=${evidence} marked=${marked} show=${show} />`}
       <div class="actions">
         <${Copy} text=${permanent("run", [run.id])} label=${t("copyLink")} />
         <${Copy} text=${() => asText(run)} label=${t("copyAnswer")} />
@@ -430,20 +430,24 @@ function Cited({ text, ...shown }) {
   </div>`;
 }
 
-/** One line with its marks. */
-function Marks({ text, most, marked, show }) {
+const LABELLED = /(\[\d+\][.,;:。，；：、]?|\[[^\]\d][^\]]*\])/; // with what the check says behind a sentence
+const shortened = (text, most = 300) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+/** One line with its marks: over each, the fact that is cited. */
+function Marks({ text, of, marked, show, labels = false }) {
   const piece = (part) => {
-    const [, digits, point = ""] = /^\[(\d+)\](.?)$/.exec(part) || [];
-    const n = Number(digits);
-    if (!(n >= 1 && n <= most)) return part;
-    return html`<span class="held"><button type="button" class=${`cite ${n === marked ? "marked" : ""}`} aria-pressed=${n === marked ? "true" : "false"} aria-label=${t("citation", n)} onClick=${() => show(n === marked ? 0 : n)}>${n}</button>${point}</span>`;
+    const [, inside, point = ""] = /^\[([^\]]+)\](.?)$/.exec(part) || [];
+    const n = Number(inside);
+    if (inside && !n) return html`<small class="label">${part}</small>`;
+    if (!of[n - 1]) return part;
+    return html`<span class="held"><button type="button" class=${`cite ${n === marked ? "marked" : ""}`} aria-pressed=${n === marked ? "true" : "false"} aria-label=${t("citation", n)} title=${shortened(of[n - 1].text)} onClick=${() => show(n === marked ? 0 : n)}>${n}</button>${point}</span>`;
   };
-  return html`${text.split(/(\[\d+\][.,;:。，；：、]?)/).map(piece)}`;
+  return html`${text.split(labels ? LABELLED : /(\[\d+\][.,;:。，；：、]?)/).map(piece)}`;
 }
 
 /** The sentences of a model, each supported, its own, disputed, or neutral: it says nothing of medicine to be checked. */
-const Verdicts = ({ verdicts }) => html`<details class="verdicts" open><summary>${t("verdicts")}</summary>
-  <ul>${verdicts.map((v) => html`<li class=${v.label}><span>${v.sentence}</span> <strong>${t(["supported", "contradicted", "neutral"].includes(v.label) ? v.label : "unsupported")}${v.label === "supported" && v.citations.map((n) => ` [${n}]`)}</strong>${v.reason && html` <small>${v.reason}</small>`}</li>`)}</ul>
+const Verdicts = ({ verdicts, ...shown }) => html`<details class="verdicts" open><summary>${t("verdicts")}</summary>
+  <ul>${verdicts.map((v) => html`<li class=${v.label}><span>${v.sentence}</span> <strong>${t(["supported", "contradicted", "neutral"].includes(v.label) ? v.label : "unsupported")}</strong> ${v.label === "supported" && html`<${Marks} text=${v.citations.map((n) => `[${n}]`).join("")} ...${shown} />`}${v.reason && html` <small>${v.reason}</small>`}</li>`)}</ul>
 </details>`;
 
 /** The evidence as a list, a picture or a table: the same facts each time. */

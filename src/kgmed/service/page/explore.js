@@ -19,7 +19,7 @@ const ofTheme = (name) => {
 
 /** How things and facts are drawn, in the colours of the page. */
 const style = () => [
-  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 11, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 120, "text-valign": "bottom", "text-margin-y": 3, "min-zoomed-font-size": 7 } },
+  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 15, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom", "text-margin-y": 3, "min-zoomed-font-size": 7 } },
   { selector: "node.start", style: { "background-color": ofTheme("accent"), width: 26, height: 26, "font-weight": "bold" } },
   { selector: "node.grown", style: { "border-width": 3, "border-color": ofTheme("accent") } },
   { selector: "node.found, node:selected", style: { "background-color": ofTheme("mark"), "border-width": 3, "border-color": ofTheme("ink") } },
@@ -55,7 +55,7 @@ function asSvg(cy) {
     const { x, y } = node.position();
     const radius = node.width() / 2;
     const ring = `stroke="${node.style("border-color")}" stroke-width="${parseFloat(node.style("border-width"))}"`;
-    return `<g><title>${xml(node.data("entity").id)}</title><circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="${node.style("background-color")}" ${ring}/><text x="${n(x)}" y="${n(y + radius + 13)}" font-size="11" text-anchor="middle" fill="${node.style("color")}">${xml(node.data("label"))}</text></g>`;
+    return `<g><title>${xml(node.data("entity").id)}</title><circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="${node.style("background-color")}" ${ring}/><text x="${n(x)}" y="${n(y + radius + 17)}" font-size="15" text-anchor="middle" fill="${node.style("color")}">${xml(node.data("label"))}</text></g>`;
   });
   const [left, top, wide, high] = [box.x1 - 90, box.y1 - 20, box.w + 180, box.h + 40].map(n);
   const arrow = `<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="context-stroke"/></marker>`;
@@ -72,7 +72,15 @@ export function Explore({ graph, start, facts }) {
   const [chosen, choose] = useState("");
   const id = useId("explore");
 
-  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 80, nodeRepulsion: () => 20000 }).run();
+  /** Stretches what was arranged to the shape of its place, so that names have room. */
+  const widen = () => {
+    const { w, h } = drawn.current.nodes().boundingBox({ includeLabels: false });
+    const by = (place.current.clientWidth / place.current.clientHeight) * (h / Math.max(w, 1));
+    if (by > 1) drawn.current.nodes().positions((node) => ({ x: node.position("x") * by, y: node.position("y") }));
+    drawn.current.fit(undefined, 20);
+    drawn.current.nodes().style("font-size", Math.min(24, Math.max(11, 11 / drawn.current.zoom())));
+  };
+  const arrange = () => drawn.current.layout({ name: "cose", animate: !matchMedia("(prefers-reduced-motion: reduce)").matches, randomize: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 50, nodeRepulsion: () => 6000, stop: widen }).run();
   const add = (more) => {
     const cy = drawn.current;
     cy.add(elements(more, (key) => cy.getElementById(key).length > 0));

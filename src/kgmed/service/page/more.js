@@ -82,7 +82,7 @@ function Compared({ one: { method, run, error } }) {
   };
   return html`<section class=${`panel ${run.answer.abstained ? "abstained" : ""}`}>
     <h2>${method} ${run.answer.abstained && html`<small>${t("abstained")}</small>`}</h2>
-    <div class="answer-text">${run.answer.text.split("\n").map((line) => html`<p>${line.split(/(\[\d+\])/).map(piece)}</p>`)}</div>
+    <div class="answer-text">${run.answer.text.split("\n").map((line) => html`<p>${line.replace(/^- /, "• ").split(/(\[\d+\])/).map(piece)}</p>`)}</div>
     <p class="hint">${seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(1)} s · ${t("citedCount", run.answer.citations.length)}${run.spent.calls > 0 && ` · ${number(run.spent.tokens_in + run.spent.tokens_out)} ${t("tokens")}`}</p>
     <p><a href=${link("run", [run.id])}>${t("openRun")}</a></p>
   </section>`;
@@ -117,6 +117,31 @@ function Report({ report: { id, name, written }, keyed }) {
   </li>`;
 }
 
+// --- The REST interface, from its own description.
+
+export function Described() {
+  const { value, problem, again } = useLoaded(api.described, []);
+  if (!value) return problem ? html`<${Trouble} problem=${problem} again=${again} />` : html`<${Wait} />`;
+  const doors = Object.entries(value.paths).flatMap(([path, all]) => Object.entries(all).map(([method, door]) => ({ path, method, door })));
+  const named = (schema = {}) => schema.$ref ? schema.$ref.split("/").pop() : schema.anyOf ? schema.anyOf.map(named).join(" | ") : schema.items ? `[${named(schema.items)}]` : schema.type || "";
+  const fields = (schema) => {
+    const { properties = {}, required = [] } = value.components.schemas[named(schema)] || {};
+    return Object.entries(properties).map(([name, given]) => ({ name, schema: given, required: required.includes(name), description: given.description }));
+  };
+  const told = (one) => html`<div><dt><code>${one.name}</code></dt><dd>${named(one.schema)}${one.required && ` · ${t("required")}`}${one.description && ` · ${one.description}`}</dd></div>`;
+  return html`<div class="described"><h1>${t("docs")}</h1><p class="lead">${t("docsLead")} <a href="openapi.json">openapi.json</a></p>
+    ${doors.map(({ path, method, door }) => {
+      const body = (Object.values((door.requestBody || {}).content || {})[0] || {}).schema;
+      const parts = body && body.anyOf ? body.anyOf : [body];
+      const taken = [...(door.parameters || []), ...parts.flatMap(fields)];
+      return html`<details class="panel"><summary><code>${method.toUpperCase()} ${path}</code> ${door.summary}</summary>
+        ${door.description !== door.summary && html`<p>${door.description}</p>`}
+        ${taken.length > 0 && html`<h2>${t("parameters")}</h2><dl class="plain">${taken.map(told)}</dl>`}
+        <h2>${t("responses")}</h2><dl class="plain">${Object.entries(door.responses).map(([status, one]) => html`<div><dt>${status}</dt><dd>${one.description}</dd></div>`)}</dl>
+      </details>`;
+    })}</div>`;
+}
+
 // --- My graphs.
 
 export function Graphs({ served }) {
@@ -134,17 +159,18 @@ export function Graphs({ served }) {
   const speaks = Object.fromEntries(can.map((g) => [g.name, g.languages]));
   return html`<div class="graphs"><h1>${t("graphsTitle")}</h1><p class="lead">${t("graphsLead")}</p>
     <div class="cards">${graphs.map((g) => html`<${Installed} key=${g.name} graph=${g} languages=${speaks[g.name] || g.language} />`)}</div>
+    ${served.about.fetches && html`<${Own} can=${can} built=${() => api.available().then(setNewer, setTrouble)} />`}
     <section class="panel" aria-labelledby="get-more"><h2 id="get-more">${t("getMore")}</h2><p>${t("getMoreLead")}</p>
-      <ul class="plain-list gettable">${can.filter((g) => !graphs.some((h) => h.name === g.name)).map((g) => html`<${Gettable} key=${g.name} graph=${g} fetchOne=${served.about.fetches && fetchOne} />`)}</ul>
+      <ul class="plain-list gettable">${can.filter((g) => !graphs.some((h) => h.name === g.name) && !g.command.endsWith(" FILE")).map((g) => html`<${Gettable} key=${g.name} graph=${g} fetchOne=${served.about.fetches && fetchOne} />`)}</ul>
       ${trouble && html`<${Trouble} problem=${trouble} />`}
       <p class="hint">${t("getByHand")}</p><${Command} text="kgmed graph get NAME --from FILE" />
       <h3>${t("yours")}</h3><${Command} text="kgmed graph build NAME FILE" />
     </section>
-    ${served.about.fetches && html`<${Own} built=${() => api.available().then(setNewer, setTrouble)} />`}</div>`;
+    </div>`;
 }
 
 /** A file of one's own as a graph: handed in, looked at, its columns put right, and built. */
-function Own({ built }) {
+function Own({ can, built }) {
   const [name, setName] = useState("");
   const [{ step, found, problem }, set] = useState({ step: "idle" });
   const [columns, setColumns] = useState("");
@@ -165,6 +191,7 @@ function Own({ built }) {
     api.buildUpload(found.name, { columns: changed, build }).then((now) => (seen(build && !now.problem ? "building" : "seen")(now), build && built()), failed);
   };
   const rows = found && found.preview;
+  const mine = found && can.find((g) => g.name === found.name && g.fetching);
   return html`<section class="panel own" aria-labelledby="own"><h2 id="own">${t("ownTitle")}</h2><p>${t("ownLead")}</p>
     <div class="fields">
       <label>${t("ownName")} <input type="text" size="16" autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value.toLowerCase())} /></label>
@@ -181,10 +208,10 @@ function Own({ built }) {
       <ul>${rows.triples.slice(0, 5).map((triple) => html`<li>${triple.join(" — ")}</li>`)}</ul>
       ${rows.unsure.map((one) => html`<p class="notice">${one}</p>`)}
     </div>`}
-    ${found && found.columns && html`<label>${t("ownColumns")}<textarea rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea></label>
-      <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button>`}
+    ${found && found.columns && html`<details open=${!rows}><summary>${t("ownColumns")}</summary><textarea aria-label=${t("ownColumns")} rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea>
+      <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button></details>`}
     ${rows && step !== "building" && html`<div class="actions"><button type="button" class="main" disabled=${step === "working"} onClick=${() => go(true)}>${t("ownBuild")}</button></div>`}
-    ${step === "building" && html`<p role="status">${t("ownBuilding", found.name)}</p>`}
+    ${step === "building" && mine && (mine.fetching.doing === "done" ? html`<p role="status">${t("serveAgain")}</p><${Command} text="kgmed serve" />` : html`<${Fetching} graph=${mine} />`)}
   </section>`;
 }
 
@@ -193,9 +220,9 @@ const Gettable = ({ graph: g, fetchOne }) => html`<li>
   <p><strong>${g.name}</strong> ${g.what} <small>${[g.release, g.size ? bytes(g.size) : "", g.licence].filter(Boolean).join(" · ")}</small></p>
   ${g.here || (g.fetching && g.fetching.doing === "done")
     ? html`<p role="status">${t("serveAgain")}</p><${Command} text="kgmed serve" />`
-    : html`${g.fetching && html`<${Fetching} graph=${g} />`}
+    : html`${g.fetching && html`<${Fetching} graph=${g} />`}<div class="get">
         ${fetchOne && (!g.fetching || g.fetching.doing === "failed") && html`<button type="button" aria-label=${`${t("getIt")}: ${g.name}`} onClick=${() => fetchOne(g.name)}>${t("getIt")}</button>`}
-        <${Command} text=${g.command} />`}
+        <${Command} text=${g.command} /></div>`}
 </li>`;
 
 /** How far it is: bytes, then rows; or why it has failed. */

@@ -204,12 +204,12 @@ export function Picture({ facts, asked, graphs, graph = "", marked = 0, goal = "
   return html`<div class="picture" ref=${frame}>
     <p class="unseen" id=${help}>${t("pictureHelp")}</p>
     ${drawn &&
-    html`<svg width=${width} height=${drawn.height} viewBox=${`0 0 ${width} ${drawn.height}`} role="group" aria-label=${label || t("picture")} aria-describedby=${help}>
+    html`<div class="drawn"><svg width=${width} height=${drawn.height} viewBox=${`0 0 ${width} ${drawn.height}`} role="group" aria-label=${label || t("picture")} aria-describedby=${help}>
       ${drawn.edges.map((edge) => html`<${Edge} edge=${edge} outline=${drawn.outline} hot=${edge.group.nodes.some((n) => hot(n) && hot(edge.from))} />`)}
       ${crossing.map(({ a, b, fact }) => html`<${Crossing} a=${a} b=${b} hot=${fact.numbers.includes(marked)} role=${fact.triple.relation.role} />`)}
       ${drawn.panels.map((panel) => html`<${Panel} panel=${panel} all=${panel.parent.depth === 0 && panel.parent.groups.filter((g) => g.role === panel.group.role).length === 1 && totals[panel.group.role]} />`)}
       ${drawn.pills.map((pill) => html`<${Pill} key=${pill.key} pill=${pill} hot=${pill.node && hot(pill.node)} goal=${pill.key === goal} named=${pill.node && wanted.has(pill.key)} here=${pill === current} open=${pill.more ? opened.has(pill.more.key) : chosen === pill.key} act=${() => act(pill)} keys=${keys} enter=${() => at === pill.key || go(pill.key)} />`)}
-    </svg>`}
+    </svg></div>`}
     ${there.length > crossing.length && html`<p class="hint">${t("linesHidden", number(there.length - crossing.length))}</p>`}
     ${node &&
     html`<div class="panel chosen" role="region" aria-label=${t("factsOf", node.entity.name)}>

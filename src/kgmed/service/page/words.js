@@ -297,6 +297,11 @@ export const WORDS = {
   pickMethods: ["Choose at least one method.", "请至少选择一种方法。"],
   failed: ["failed", "失败"],
   // reports
+  docs: ["REST interface", "REST 接口"],
+  docsLead: ["Every request that this service answers, as described in", "本服务响应的全部请求，机器可读的描述见"],
+  parameters: ["Parameters", "参数"],
+  responses: ["Responses", "响应"],
+  required: ["required", "必填"],
   reportsTitle: ["Evaluations kept on this machine", "本机保存的评测"],
   reportsNone: ["No evaluation was kept yet.", "还没有保存的评测。"],
   openReport: ["Open", "打开"],
@@ -335,7 +340,6 @@ export const WORDS = {
   ownColumns: ["What the columns mean; correct it where it is wrong", "各列含义，如有误请修改"],
   ownAgain: ["Look again", "重新识别"],
   ownBuild: ["Build it", "构建"],
-  ownBuilding: ["{n} is being built; its progress is shown above.", "正在构建 {n}，进度见上方。"],
   yours: ["Your own triples, from a CSV, RDF, OBO or UMLS file", "您自己的三元组（CSV、RDF、OBO 或 UMLS 文件）"],
 };
 
