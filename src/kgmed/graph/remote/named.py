@@ -428,14 +428,6 @@ def _umls(name: str, environment: Mapping[str, str]) -> KnowledgeGraph:
     return Umls(url or OFFICIAL, at_least=at_least, environment=environment)
 
 
-def _dbpedia(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
-    return Sparql(DBPEDIA, url)
-
-
-def _wikidata(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
-    return Sparql(WIKIDATA, url)
-
-
 def _sparql(url: str, environment: Mapping[str, str]) -> KnowledgeGraph:
     return Sparql(WIKIDATA if "wikidata" in (urlsplit(url).hostname or "") else DBPEDIA, url)
 
@@ -553,7 +545,7 @@ def _copy_or_place(graph: DatabaseGraph, copies: Path, *, in_place: bool) -> Kno
 
 
 _KINDS: dict[str, Callable[[str, Mapping[str, str]], KnowledgeGraph]] = {
-    "dbpedia": _dbpedia,
-    "wikidata": _wikidata,
+    "dbpedia": lambda url, _: Sparql(DBPEDIA, url),
+    "wikidata": lambda url, _: Sparql(WIKIDATA, url),
     "sparql": _sparql,
 }
