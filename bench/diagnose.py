@@ -1,31 +1,37 @@
 """Ranking HPO's diseases for published cases: what each ingredient is worth, under cross-validation. Prints tables.
 
-    KGMED_DATA=... python bench/diagnose.py [--cases N] [--folder DIR]
+    KGMED_DATA=... python bench/diagnose.py [--cases N] [--folder DIR] [--pairs N]
 
 The cases are a development set. Every row but the plain ones is fitted: its weights are chosen on four fifths of the
 diseases and the ranks taken on the cases of the fifth left out, for all five; no case is ranked by weights that its
 disease was fitted on. What is kept in DIR (graph, features of the cases) is not computed again: a run that was stopped
 goes on; name another DIR after a change of the features. "by hand" are the weights of sex, denied and excluded.
+
+`--pairs` fits nothing: by the shipped weights it ranks every case, and N patients with the diseases of two of the cases
+(drawn by a seed), with the findings of both, the age of the older and no onset; with and without second diseases.
 """
 
 import argparse
+import random
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xxhash
-from _cohort import Cohort, Ranks
+from _cohort import Cohort, Ranks, rank
 from _data import data
 from numpy.typing import NDArray
 
 from kgmed.diagnose.engine import FEATURES, SIGNS, ConditionalChoice, DiagnosisEngine, fit
 from kgmed.diagnose.engine import weights as weights_of
+from kgmed.diagnose.patient import Patient
 from kgmed.evaluate.datasets.cases import Packet, packets
 from kgmed.graph.base import ByRole
 from kgmed.graph.formats import obo as obo
@@ -77,6 +83,9 @@ def main() -> None:
     store = open_store(graph)
     cohort = Cohort(store, list(packets(cases))[: args.cases])
     print(f"{store.label}; {len(cohort.packets)} cases of {cases.name}, {len(set(_diseases(cohort)))} diseases")
+    if args.pairs:
+        _print_pairs(cohort, args.pairs)
+        return
     pool = list(_pool(cohort, folder / f"pool-{len(cohort.packets)}-{POOL}-{'-'.join(FEATURES)}"))
     table = rows()
     weights = [_fitted(row, pool, cohort) for row in _progress(table, "fitted")]
@@ -99,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=None, help="only the first N")
     parser.add_argument("--folder", default="", help="where the graph and the features are kept")
+    parser.add_argument("--pairs", type=int, default=0, help="only rank cases, and so many patients of two diseases")
     return parser.parse_args()
 
 
@@ -236,6 +246,53 @@ def _print(figures: Figures) -> None:
         print(f"{name:34} " + "   ".join(cells))
     first = next(iter(figures.values()))
     print("cases whose disease HPO does not describe: " + ", without own ".join(str(r.unranked) for r in first))
+
+
+def _print_pairs(cohort: Cohort, count: int) -> None:
+    """How often the one disease of a case is found, and both of two, by scores of one disease and of two."""
+    model, ok = cohort.model, cohort.model.of()
+
+    def right(packet: Packet) -> int:
+        place = cohort.right(packet, own=True)
+        return place if place >= 0 and ok[place] else -1
+
+    def ranks(patient: Patient, places: Sequence[int]) -> tuple[tuple[list[float], list[float]], set[int]]:
+        told = model.presentation(model.known(patient)[0])
+        alone = np.where(ok, model.scores(told), -np.inf)
+        either, both = model.with_second(told, alone)
+        first, second = ([rank(s, p) if p >= 0 else np.inf for p in places] for s in (alone, either))
+        return (first, second), set(both)
+
+    everyone = [(p, right(p)) for p in cohort.packets]
+    own = {id(p): ranks(p.patient, [place]) for p, place in _progress(everyone, "cases")}
+    for i, what in enumerate(("one disease alone", "with a second")):
+        first = Ranks(tuple(found[i][0] for found, _ in own.values()))
+        print(f"cases, {what}: top-1 {first.top(1):.3f}, top-3 {first.top(3):.3f}, top-10 {first.top(10):.3f}")
+    print(f"cases of which two are told: {np.mean([bool(both) for _, both in own.values()]):.3f}")
+    for name, cases in (("all", everyone), ("diseases that HPO describes", [c for c in everyone if c[1] >= 0])):
+        drawn = list(islice(_two(cases), count))
+        found = [ranks(patient, places) for patient, places, _ in _progress(drawn, "pairs")]
+        print(f"{count} pairs, {name}: both among the first")
+        apart = [max(own[id(p)][0][0][0] for p in of) for *_, of in drawn]
+        rows = {"one disease alone": [max(r[0]) for r, _ in found], "with a second": [max(r[1]) for r, _ in found]}
+        for what, last in (rows | {"each patient by itself, a list each": apart}).items():
+            print(f"  {what}: two {np.mean(np.less_equal(last, 2)):.3f}, ten {np.mean(np.less_equal(last, 10)):.3f}")
+        said = [(bool(both), both == set(places)) for (_, both), (_, places, _) in zip(found, drawn, strict=True)]
+        print(f"  two are told of {np.mean(said, axis=0)[0]:.3f}, the right ones of {np.mean(said, axis=0)[1]:.3f}")
+
+
+def _two(cases: Sequence[tuple[Packet, int]]) -> Iterator[tuple[Patient, list[int], list[Packet]]]:
+    """Patients with two diseases, where these stand, and the cases; no two cases of one disease or of both sexes."""
+    draw = random.Random(1)
+    while True:
+        two = draw.sample(cases, 2)
+        one, other = (packet.patient for packet, _ in two)
+        if two[0][0].disease == two[1][0].disease or {one.sex, other.sex} == {"female", "male"}:
+            continue
+        present = tuple(dict.fromkeys(one.present + other.present))
+        absent = tuple(i for i in dict.fromkeys(one.absent + other.absent) if i not in present)
+        age = max((age for age in (one.age, other.age) if age is not None), default=None)
+        yield Patient(present, absent, one.sex or other.sex, age), [place for _, place in two], [p for p, _ in two]
 
 
 def _time(model: DiagnosisEngine, cohort: Cohort) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kgmed.diagnose.engine import (
     FEATURES,
+    SECOND,
     ConditionalChoice,
     DiagnosisEngine,
     Differential,
@@ -75,10 +76,38 @@ def test_the_likelihood_of_a_finding_is_that_computed_by_hand(model: DiagnosisEn
 
 
 def test_the_score_is_the_weighted_sum_of_the_features(model: DiagnosisEngine) -> None:
-    best = model.diagnose(Patient((A1,))).ranked[0]
     wanted = weights("cases")["exact"] * log1p(F1 / P_A1) + weights("cases")["published"] * log(2)
-    assert best.disease.id == "OMIM:1"
-    assert best.score == pytest.approx(wanted, abs=1e-4)
+    scores = model.scores(model.presentation(Patient((A1,))))
+    assert scores.max() == pytest.approx(wanted)
+    assert model.diagnose(Patient((A1,))).ranked[0].disease.id == "OMIM:1"
+
+
+def test_two_diseases_explain_each_finding_by_the_better_of_them(model: DiagnosisEngine) -> None:
+    told = model.presentation(Patient((A1, B)))
+    alone = model.scores(told)
+    each = np.array([model.scores(model.presentation(Patient((q,)))) for q in (A1, B)])
+    before = 0.71 * log(2) - 0.047 * model.world.missing(told.present)  # of each disease without findings
+    fits = each + 0.047 * np.array([model.world.missing(((n,),)) for n in map(model.graph.number, (A1, B))])
+    fits -= 0.71 * log(2)
+    assert alone == pytest.approx(before + fits.sum(0))
+    two = {
+        (i, j): before[i] + before[j] + np.maximum(fits[:, i], fits[:, j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))
+    }
+    prior = log(SECOND) - np.logaddexp.reduce(before)
+    wanted = [np.logaddexp.reduce([alone[d], *(s + prior for pair, s in two.items() if d in pair)]) for d in range(3)]
+    found, both = model.with_second(told, alone)
+    assert found == pytest.approx(wanted)
+    assert both == ()
+
+
+def test_two_diseases_are_told_where_they_are_likelier_than_one(tmp_path: Path) -> None:
+    left, right = ([f"HP:00001{side}{i}" for i in range(9)] for side in "12")
+    more = [(f"OMIM:{side}", q, "9/9", "PMID:1") for side, qs in (("7", left), ("8", right)) for q in qs]
+    others = [(f"OMIM:{100 + i}", A, "1/9", "PMID:1") for i in range(60)]
+    graph = annotated(tmp_path / "two", [(q, ROOT) for q in (*left, *right, A)], more + others)
+    made = DiagnosisEngine(graph)
+    assert {e.id for e in made.diagnose(Patient((*left, *right))).both} == {"OMIM:7", "OMIM:8"}
+    assert made.diagnose(Patient(tuple(left))).both == ()
 
 
 def test_absent_and_missing_findings_count_by_their_frequency(model: DiagnosisEngine) -> None:

@@ -13,12 +13,6 @@ FLU = [Case(f"f{i}", ("fever",), disease="flu") for i in range(10)]
 COLD = [Case(f"c{i}", ("cough",), disease="cold") for i in range(5)]
 
 
-def test_choosing_on_the_test_part_raises() -> None:
-    made = split("s", FLU, COLD)
-    with pytest.raises(BadInput, match="nothing may be chosen on 'test'"):
-        made.choose_on("test")
-
-
 def test_held_cases_tell_their_number_and_nothing_else() -> None:
     held = HeldOutCases(COLD)
     assert len(held) == 5

@@ -153,6 +153,8 @@ def show(result: Differential, model: DiagnosisEngine, links: Sequence[Link] = (
             _show_disease(out, place, ranked)
     else:
         _show_first(out, result.ranked)
+    if result.both:
+        out(("Likelier than one:", "green"), f" both {one_line(' and '.join(each.name for each in result.both))}")
     out((result.limits if full else _short(result), "dim"))
 
 

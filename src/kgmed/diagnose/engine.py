@@ -16,6 +16,9 @@ by the Y chromosome); and the `onset` (the patient fell ill, or is, at an age at
 
 Before findings: `published` is log (1 + publications behind d's findings); `prevalence`, `listed`, `care` and `shown`
 are the prior (`prior.Prior`), `befalling` what the patient's traits leave of d.
+
+A patient may have two diseases (`DiagnosisEngine.with_second`): a finding counts by the one that explains it better,
+all else for each.
 """
 
 from collections import Counter
@@ -39,7 +42,7 @@ from typing import Any
 
 from kgmed import toml
 from kgmed.diagnose.knowledge import BROADER, EXACT, NARROWER, TWIN, DiseaseKnowledge
-from kgmed.diagnose.sparse import Floats
+from kgmed.diagnose.sparse import Floats, Ints
 from kgmed.diagnose.table import DiseaseTable, read
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
@@ -304,6 +307,8 @@ def _pool(choices: Sequence[ConditionalChoice]) -> _Pool:
 
 
 DATABASE = "OMIM"
+FIRST, CANDIDATES = 30, 300  # of two diseases one is among the first, the other among these (ours, for time)
+SECOND = 0.02  # the odds of two diseases against one; chosen on development cases, `bench/diagnose.py --pairs`
 LIMITS = (
     "A list of diseases to think of, not a diagnosis: it ranks only what {graph} describes, from the findings given, "
     "and has been measured on published cases of rare genetic disease only; common diseases are not in it."
@@ -312,7 +317,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class RankedDisease:
-    """A disease with its score and what it rests on, for and against. A score higher by 1 = e times as likely."""
+    """A disease, alone or with a second one: its score, and what speaks for and against. 1 more = e times as likely."""
 
     disease: Entity
     score: float
@@ -328,6 +333,7 @@ class Differential:
     unknown: tuple[str, ...]  # findings that the graph does not have; they count for nothing
     graph: str  # name, release and content hash
     limits: str
+    both: tuple[Entity, ...] = ()  # two that together are likelier than any alone, the likelier one first
 
     def table(self) -> "pandas.DataFrame":
         """The diseases, a row each, best first, with how many reasons of each kind there are.
@@ -444,11 +450,43 @@ class DiagnosisEngine:
         if not allowed.any():
             raise BadInput(f"{self.graph.label} has no annotated disease of {database!r}; try OMIM, ORPHA or DECIPHER")
         ranked: tuple[RankedDisease, ...] = ()
+        both: tuple[Entity, ...] = ()
         if known.present:
-            score = np.where(allowed, self.scores(self.presentation(known)), -np.inf)
+            told = self.presentation(known)
+            score, two = self.with_second(told, np.where(allowed, self.scores(told), -np.inf))
             best = np.argsort(-score, kind="stable")[: min(keep, int(allowed.sum()))]
             ranked = tuple(self._ranked(known, int(d), float(score[d])) for d in best)
-        return Differential(patient, ranked, unknown, self.graph.label, LIMITS.format(graph=self.graph.label))
+            both = tuple(self.graph.at(int(self.world.diseases[d])) for d in two)
+        return Differential(patient, ranked, unknown, self.graph.label, LIMITS.format(graph=self.graph.label), both)
+
+    def with_second(self, told: Presentation, score: Floats) -> tuple[Floats, tuple[int, ...]]:
+        """The score of each disease to be the only one or one of two, and the two that are likelier than any alone.
+
+        `score` (diseases,) is that of each alone, -inf where it does not stand for choice; that of all but the first
+        `CANDIDATES` stays. The score of two is that of both without findings and what the better explains each by.
+        """
+        rows = np.argsort(-score, kind="stable")[:CANDIDATES]
+        rows = rows[np.isfinite(score[rows])]
+        alone, each = score[rows], self._explained(told, rows)
+        before = alone - each.sum(0)
+        two = np.full((min(FIRST, len(rows)), len(rows)), -np.inf)
+        for i in range(len(two)):  # with each that stands behind it
+            more = np.maximum(each[:, i + 1 :] - each[:, i : i + 1], 0).sum(0)
+            two[i, i + 1 :] = alone[i] + before[i + 1 :] + more
+        two += np.log(SECOND) - np.logaddexp.reduce(before)
+        one = np.logaddexp(alone, np.logaddexp.reduce(two, 0))
+        one[: len(two)] = np.logaddexp(one[: len(two)], np.logaddexp.reduce(two, 1))
+        found = score.copy()
+        found[rows] = one
+        pair = rows[list(np.unravel_index(two.argmax(), two.shape))] if two.max() > alone[0] else rows[:0]
+        return found, tuple(pair[np.argsort(-found[pair], kind="stable")].tolist())
+
+    def _explained(self, told: Presentation, rows: Ints) -> Floats:
+        """What each finding adds to the score of some diseases (findings, rows)."""
+        weight, fits = np.append(self.weights[:NONE], 0), map(self.world.fit, told.present)
+        denied = [self._weight["denied"] * self.world.denied(finding)[rows] for finding in told.present]
+        fit = [weight[kind[rows]] * value[rows] for kind, value in fits]
+        return np.add(fit, denied).reshape(len(fit), len(rows))
 
     def of(self, database: str = DATABASE) -> NDArray[np.bool_]:
         """Which diseases (copies left out) stand in a database and have a finding."""

@@ -171,7 +171,9 @@ class Diagnosed:
         return replace(
             self,
             understood=tuple(replace(link, entity=name(link.entity)) for link in self.understood),
-            patients=tuple(replace(p, ranked=tuple(map(ranked, p.ranked))) for p in self.patients),
+            patients=tuple(
+                replace(p, ranked=tuple(map(ranked, p.ranked)), both=tuple(map(name, p.both))) for p in self.patients
+            ),
         )
 
 

@@ -44,8 +44,8 @@ def told_of(e: Evidence, word: str) -> str:
 def is_denied(e: Evidence, triple: Triple) -> bool:
     """Whether a candidate's text says that the question denies a finding of it."""
     return any(
-        re.search(rf"{re.escape(triple.object.name)}(?: \([^;]*\))? \({w['denied']}", e.text)
-        for w in (SAYS_EN, SAYS_ZH)
+        f"({denied}" in e.text and re.search(rf"{re.escape(triple.object.name)}(?: \([^;]*\))? \({denied}", e.text)
+        for denied in (SAYS_EN["denied"], SAYS_ZH["denied"])
     )
 
 

@@ -16,7 +16,7 @@ from kgmed.language.labels import GROUPS, GROWN, OLD, Level, is_local, level_of,
 from kgmed.language.particulars import circumstances_of, people_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
-from kgmed.steps.family import MEDICINES, Family, medicines_of, stem_classes, substance
+from kgmed.steps.family import MEDICINES, Family, class_patterns, medicines_of, substance
 from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
@@ -200,15 +200,18 @@ def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
     nodes = _nodes(graph, names, link)
     called = [*names, *(text for n in nodes for text, scope in names_of(graph, n) if scope <= Scope.TRANSLATION)]
     made = {substance(name) for name in called} if _taken(graph, nodes) or not nodes else set()
-    rows = [(asked, stem) for asked, stem in stem_classes() if any(_of_class(asked, stem, name) for name in called)]
+    rows = [
+        (asked.pattern, stem)
+        for asked, _, stem in class_patterns()
+        if any(stem.search(name) or asked.fullmatch(name) for name in called)
+    ]
     short = [name for name in names[:1] if has_cjk(name)]  # 碘, as it was written
     long = [name for name in dict.fromkeys([*called, *made]) if len(name) >= _SHORT[has_cjk(name)] or name in short]
     words = [re.escape(name) if has_cjk(name) else rf"\b{re.escape(name)}" for name in long]
     words += [c.found for name in names for c in circumstances_of(name)]
     words += [asked for asked, _ in rows]
-    stems = tuple(re.compile(stem, re.IGNORECASE) for _, stem in rows)
     pattern = re.compile("|".join(words) or r"(?!)", re.IGNORECASE)
-    return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), stems)
+    return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), tuple(stem for _, stem in rows))
 
 
 def _shown(graph: LocalGraph, names: Sequence[str], link: Link | None) -> str:
@@ -227,11 +230,6 @@ def _nodes(graph: LocalGraph, names: Sequence[str], link: Link | None) -> list[i
 
 def _taken(graph: LocalGraph, nodes: Iterable[int]) -> bool:
     return any(graph.at(node).kind in MEDICINES for node in nodes)
-
-
-def _of_class(asked: str, stem: str, name: str) -> bool:
-    """Whether a name is that of a class of medicines or of one of its members."""
-    return bool(re.search(stem, name, re.IGNORECASE) or re.fullmatch(asked, name, re.IGNORECASE))
 
 
 # --- The triples behind a verdict.

@@ -278,8 +278,9 @@ def may_stand_before_a_drug(text: str) -> bool:
     >>> may_stand_before_a_drug("可以吃"), may_stand_before_a_drug("盐酸"), may_stand_before_a_drug("复方")
     (True, True, False)
     """
-    word = text.endswith((*_tuple("chinese salts"), *_tuple("chinese words before drugs")))
-    return word or (text[-1:] in _before_drugs() and not text.endswith(_tuple("chinese before drugs but")))
+    if text.endswith((*_tuple("chinese salts"), *_tuple("chinese words before drugs"))):
+        return True
+    return text[-1:] in _words("chinese before drugs") and not text.endswith(_tuple("chinese before drugs but"))
 
 
 def ends_a_noun(text: str) -> bool:
@@ -289,7 +290,7 @@ def ends_a_noun(text: str) -> bool:
     (True, False, False)
     """
     listed = text.endswith((*_tuple("chinese salts"), *_tuple("chinese words before drugs")))
-    return not listed and text[-1:] in _nouns_before()
+    return not listed and text[-1:] in _words("chinese nouns before drugs")
 
 
 def may_stand_behind_a_drug(text: str) -> bool:
@@ -304,7 +305,7 @@ def may_stand_behind_a_drug(text: str) -> bool:
     rest = text[form.end() :] if form else text
     if rest != text or text.startswith(_tuple("chinese words behind drugs")):
         return True
-    return text[:1] in _behind_drugs() and not text.startswith(_tuple("chinese behind drugs but"))
+    return text[:1] in _words("chinese behind drugs") and not text.startswith(_tuple("chinese behind drugs but"))
 
 
 def is_piece(name: str) -> bool:
@@ -324,7 +325,7 @@ def is_telling(characters: str) -> bool:
 
 def is_turning(characters: str) -> bool:
     """Whether one of the characters says how much, which way or that it is not: no slip of the pen (增轻, 增多)."""
-    return not _turning().isdisjoint(characters)
+    return not _words("chinese turning").isdisjoint(characters)
 
 
 def is_form(rest: str) -> bool:
@@ -354,22 +355,6 @@ def _characters() -> frozenset[str]:
 
 def _telling() -> frozenset[str]:
     return _words("chinese telling")
-
-
-def _turning() -> frozenset[str]:
-    return _words("chinese turning")
-
-
-def _before_drugs() -> frozenset[str]:
-    return _words("chinese before drugs")
-
-
-def _nouns_before() -> frozenset[str]:
-    return _words("chinese nouns before drugs")
-
-
-def _behind_drugs() -> frozenset[str]:
-    return _words("chinese behind drugs")
 
 
 @vocabulary.kept()

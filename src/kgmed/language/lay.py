@@ -62,7 +62,7 @@ def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> l
     >>> [(s.names[-1], s.span) for s in said("昨晚开始拉肚子，喘不上气")]
     [('腹泻', (4, 7)), ('气促', (8, 12))]
     """
-    found = [one for clause in _in_english(text, table) for one in _fullest(clause, known, spaced=True)]
+    found = [one for clause in _clauses(text) for one in _fullest(_ways(clause, table), known, spaced=True)]
     if has_cjk(text):
         found += [one for clause in _in_chinese(text, table) for one in _fullest(clause, known, spaced=False)]
     return sorted(found, key=lambda one: one.span)
@@ -131,11 +131,6 @@ def others(name: str) -> Iterator[str]:
 def _holds(words: Places, others: Places) -> bool:
     """Whether each of some stretches lies within one of others."""
     return all(any(a <= c and d <= b for a, b in words) for c, d in others)
-
-
-def _in_english(text: str, table: str) -> Iterator[Iterator[Said]]:
-    """The English ways of saying that each clause of a text has."""
-    return (_ways(clause, table) for clause in _clauses(text))
 
 
 def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:

@@ -613,7 +613,7 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
         gap = text[(link or run)[-1].end : word.start] if run else ""
         broken = bool(gap.strip(" -'’")) or "\n" in gap or (bool(run) and word.is_cjk != run[-1].is_cjk)
         asks = asking.hold(word.start, word.end) or spelled(word.text) != word.text
-        is_cut = word.text in _cuts() or word.start in cut_at or asks
+        is_cut = word.text in _cut_list("en") or word.start in cut_at or asks
         if is_cut and not broken and run and not link and word.text in _COPULAS:
             link = [word]
             continue
@@ -631,7 +631,7 @@ def _says_something(run: list[Token]) -> bool:
     """Whether a run may name an entity: no single character, number or age, not only qualifiers, no whole sentence."""
     if run[0].is_cjk:
         return 2 <= len(run) <= _LONGEST_CJK
-    content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _qualifiers()]
+    content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _cut_list("qualifiers")]
     letters = sum(len(LETTER.findall(w)) for w in content)
     return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
 
@@ -653,16 +653,6 @@ def _cjk_cuts(text: str) -> frozenset[int]:
 def _cut_list(heading: str) -> frozenset[str]:
     """The words of a list of those that cut phrases."""
     return frozenset(vocabulary.members("word_lists", f"cuts {heading}"))
-
-
-def _cuts() -> frozenset[str]:
-    """English words that end a phrase."""
-    return _cut_list("en")
-
-
-def _qualifiers() -> frozenset[str]:
-    """English words that alone make no phrase."""
-    return _cut_list("qualifiers")
 
 
 @vocabulary.kept(8)

@@ -149,12 +149,6 @@ class Split:
         every = self.train + self.validation
         return tuple(sorted({s for c in every for s in (*c.positive, *c.negative, *c.unsure)}))
 
-    def choose_on(self, part: str) -> Cases:
-        """The cases of "train" or "validation"; raises `BadInput` for "test"."""
-        if part not in ("train", "validation"):
-            raise BadInput(f"nothing may be chosen on {part!r}; choose on train or validation, then report() on test")
-        return self.train if part == "train" else self.validation
-
     def fitted(self, fit: Fit[T]) -> T:
         """What `fit` makes of train and validation."""
         return fit(self.train, self.validation)

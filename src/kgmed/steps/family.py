@@ -226,7 +226,7 @@ class Family:
     def members(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """The medicines of a class that is named by what their names have in common: 头孢, statins."""
         names = (link.mention.surface, link.entity.name)
-        row = next((i for i, form in enumerate(_class_forms()) if any(map(form.fullmatch, names))), None)
+        row = next((i for i, form in enumerate(class_patterns()) if any(map(form[1].fullmatch, names))), None)
         if row is None:
             return {}
         medicines = medicines_of(self.graph)
@@ -596,33 +596,34 @@ def classes_of(graph: LocalGraph) -> tuple[tuple[int, ...], ...]:
     key = f"{VERSION} {graph.label} {vocabulary.digest('classes')}"
     kept = cached_arrays(graph.folder, "classes", key, ("row", "node"), lambda: _class_entries(graph))
     row, node = kept["row"], kept["node"]
-    return tuple(tuple(node[row == i].tolist()) for i in range(len(_class_forms())))
+    return tuple(tuple(node[row == i].tolist()) for i in range(len(class_patterns())))
 
 
 def _class_entries(graph: LocalGraph) -> Arrays:
     """The rows of `stem_classes`, and the entries that are named so."""
-    names, forms = medicines_of(graph).items(), enumerate(_class_forms())
+    names, forms = medicines_of(graph).items(), enumerate(form for _, form, _ in class_patterns())
     found = [(i, n) for i, form in forms for name, nodes in names if form.fullmatch(name) for n in nodes]
     columns = np.array(found, np.int64).reshape(-1, 2)
     return {"row": columns[:, 0], "node": columns[:, 1]}
 
 
 @vocabulary.kept()
-def _class_forms() -> tuple[re.Pattern[str], ...]:
-    """How each of `stem_classes` is called."""
-    return tuple(re.compile(_CLASS_NAME.format(asked), re.IGNORECASE) for asked, _ in stem_classes())
+def class_patterns() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    """Of each of `stem_classes`: how it is asked for, how entries of it are called, what its members are."""
+    rows = ((asked, _CLASS_NAME.format(asked), stem) for asked, stem in stem_classes())
+    return tuple(tuple(re.compile(text, re.IGNORECASE) for text in row) for row in rows)
 
 
 @vocabulary.kept(1 << 14)
 def _classes_by_name(name: str) -> tuple[int, ...]:
     """The numbers of `stem_classes` of which a medicine of that name is one."""
-    return tuple(i for i, (_, stem) in enumerate(stem_classes()) if re.search(stem, name, re.IGNORECASE))
+    return tuple(i for i, (_, _, stem) in enumerate(class_patterns()) if stem.search(name))
 
 
 @vocabulary.kept(1 << 10)
 def _names_of_class(graph: LocalGraph, row: int) -> tuple[str, ...]:
     """The names of the medicines of one of `stem_classes`, in the order of `medicines_of`."""
-    return tuple(filter(partial(re.search, stem_classes()[row][1]), medicines_of(graph)))
+    return tuple(filter(re.compile(stem_classes()[row][1]).search, medicines_of(graph)))
 
 
 @lru_cache(maxsize=8)

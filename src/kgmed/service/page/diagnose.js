@@ -274,6 +274,7 @@ function Ranking({ result, stale, names, patient, add, served }) {
         (ranked, i) => html`<${Disease} key=${ranked.disease.id} place=${i + 1} ranked=${ranked} share=${(ranked.score - worst) / (best - worst || 1)} picked=${pair.includes(ranked.disease.id)} pick=${pick} add=${add} served=${served} wide=${wide} known=${names} first=${i === 0} />`,
       )}
     </ol>
+    ${result.both.length > 0 && html`<p class="hint">${t("both", result.both.map((e) => e.name).join(" + "))}</p>`}
     <p class="hint">${t("scoreHelp")}</p>
     <p class="limits"><strong>${t("notAdvice")}</strong> ${result.limits}</p>
   </section>`;

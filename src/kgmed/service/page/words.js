@@ -226,6 +226,7 @@ export const WORDS = {
   rank: ["Rank diseases", "疾病排序"],
   ranking: ["Ranking", "排序结果"],
   rankingNone: ["No disease fits: none of the findings that are present is known.", "没有符合的疾病：现有表现都不在图谱中。"],
+  both: ["Likelier than any alone: both of {n}", "比任何一种单独患病更可能：同时患 {n}"],
   stale: ["The findings have changed since this ranking.", "表现已更改，排序结果尚未更新。"],
   score: ["Score", "得分"],
   scoreHelp: ["One more on the score is e (2.7) times as likely.", "得分每高 1，可能性为 e（2.7）倍。"],
