@@ -1,9 +1,11 @@
 """A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import reduce
 from itertools import product
 from pathlib import Path
 from queue import Queue
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.disk import data_folder
 from kgmed.errors import BadInput, ModelFailed, NeedsAll, Unavailable
-from kgmed.frame import Frame
+from kgmed.frame import Frame, Patient
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
@@ -400,8 +402,11 @@ class Session:
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
+            from kgmed.question.understand import Remembering
 
-            made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
+            told = after.query.frame.patient
+            read = made.understand if made.understand is unread else Remembering(made.understand, told)
+            made = replace(made, link=CarriedOver(made.link, after.links, asked.text), understand=read)
         made = _with_values(made, toolkit, asked)
         before = _hits(toolkit.graph)
         run = self._made(made, toolkit, asked, observe)
@@ -696,7 +701,19 @@ class Conversation:
             asked = replace(asked, text=text)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        return replace(asked, history=(*asked.history, *history)), last
+        return replace(asked, history=(*asked.history, *history)), self._told(last)
+
+    def _told(self, last: Run | None) -> Run | None:
+        """The run that a question comes after, its patient all that the turns told of somebody."""
+        from kgmed.question.emergency import SOMEONE
+        from kgmed.question.patient import remembered
+
+        after = last or next(reversed(self.runs), None)
+        if after is None:
+            return None
+        mine = [run.query.frame.patient for run in self.runs if re.search(SOMEONE, run.question.text)]
+        frame = replace(after.query.frame, patient=reduce(remembered, mine, Patient()))
+        return replace(after, query=replace(after.query, frame=frame))
 
     def _again(self, asked: Question, last: Run) -> str:
         """The last question with the thing that this one names in the place of one of its kind, or narrowed to the

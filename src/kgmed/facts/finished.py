@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgmed.frame import Intent
+from kgmed.frame import Frame, Intent
 from kgmed.language.text import language_of, lazily
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped
 from kgmed.records import Role, Run
@@ -37,6 +37,9 @@ def _not_for_patient(run: Run, toolkit: "Toolkit | RemoteToolkit | None") -> Run
     from kgmed.toolkit import Toolkit
 
     against = NamedAgainst(toolkit.graph, toolkit.linked) if isinstance(toolkit, Toolkit) else NamedAgainst()
+    if toolkit is not None and frame == Frame():  # of a method that does not read whom a question is about
+        links = [*against.link(run.question.text)]
+        frame = toolkit.understand(run.query, [link.mention for link in links], links)
     text = answer.text
     for verdict in (v for v in answer.verdicts if not v.offers):
         text = without_marks(text).replace(without_marks(verdict.sentence).strip().rstrip(_END), " ")

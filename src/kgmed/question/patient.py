@@ -132,6 +132,29 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     return Patient(min(ages, default=None), _sex(text), groups, takes, has, allergic, traits)
 
 
+def remembered(before: Patient, now: Patient) -> Patient:
+    """The patient of a question with what was told of the same one before; of another age or sex it is another one.
+
+    >>> told = Patient(groups=("pregnancy",), allergic_to=(Named(("penicillin",)),))
+    >>> remembered(told, Patient(age=30.0)).groups, remembered(told, Patient(sex="male"))
+    (('pregnancy',), Patient(age=None, sex='male', groups=(), takes=(), has=(), allergic_to=(), traits=()))
+    """
+    sex = "female" if "pregnancy" in before.groups else before.sex
+    ages = {age for age in (before.age, now.age) if age is not None}
+    young = ["children" in p.groups for p in (before, now)]
+    if len({sex, now.sex} - {""}) > 1 or len(ages) > 1 or (young[0] != young[1] and (ages == {now.age} or now.groups)):
+        return now
+    return Patient(
+        min(ages, default=None),
+        now.sex or before.sex,
+        tuple(dict.fromkeys((*before.groups, *now.groups))),
+        tuple(dict.fromkeys((*before.takes, *now.takes))),
+        tuple(dict.fromkeys((*before.has, *now.has))),
+        tuple(dict.fromkeys((*before.allergic_to, *now.allergic_to))),
+        now.traits,
+    )
+
+
 def is_allergy(name: str) -> bool:
     """Whether a name says no more than that there is an allergy, to what stands before it."""
     return _ALLERGY_BEHIND.fullmatch(name) is not None
