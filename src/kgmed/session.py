@@ -1,11 +1,9 @@
 """A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import reduce
 from itertools import product
 from pathlib import Path
 from queue import Queue
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.disk import data_folder
 from kgmed.errors import BadInput, ModelFailed, NeedsAll, Unavailable
-from kgmed.frame import Frame, Patient
+from kgmed.frame import Frame
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
@@ -705,14 +703,12 @@ class Conversation:
 
     def _told(self, last: Run | None) -> Run | None:
         """The run that a question comes after, its patient all that the turns told of somebody."""
-        from kgmed.question.emergency import SOMEONE
-        from kgmed.question.patient import remembered
+        from kgmed.question.patient import patient_so_far
 
         after = last or next(reversed(self.runs), None)
         if after is None:
             return None
-        mine = [run.query.frame.patient for run in self.runs if re.search(SOMEONE, run.question.text)]
-        frame = replace(after.query.frame, patient=reduce(remembered, mine, Patient()))
+        frame = replace(after.query.frame, patient=patient_so_far([run.query for run in self.runs]))
         return replace(after, query=replace(after.query, frame=frame))
 
     def _again(self, asked: Question, last: Run) -> str:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from kgmed.frame import Constraint, Named, Patient
 from kgmed.language.particulars import ALCOHOL, about, particulars, people_of, smokes
 from kgmed.language.text import lazily
-from kgmed.question.emergency import emergency
+from kgmed.question.emergency import SOMEONE, emergency
+from kgmed.records import Query
 
 _CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
 _CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
@@ -153,6 +155,11 @@ def remembered(before: Patient, now: Patient) -> Patient:
         tuple(dict.fromkeys((*before.allergic_to, *now.allergic_to))),
         now.traits,
     )
+
+
+def patient_so_far(asked: Sequence[Query]) -> Patient:
+    """The patient of the questions of a talk, by those that tell of somebody."""
+    return reduce(remembered, (q.frame.patient for q in asked if re.search(SOMEONE, q.question.text)), Patient())
 
 
 def is_allergy(name: str) -> bool:

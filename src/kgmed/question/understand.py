@@ -361,6 +361,12 @@ class Remembering:
         return replace(frame, patient=remembered(self.before, frame.patient))
 
 
+def read_outright(read: Trained, query: Query, link: Callable[[str], Sequence[Link]]) -> Frame:
+    """The frame of a question of which nothing was recognised, by what it names outright."""
+    links = [*link(query.text)]
+    return read(query, [x.mention for x in links], links)
+
+
 def before_of(links: Sequence[Link]) -> tuple[Named, ...]:
     """What a question refers back to: the things of an earlier one, whose links have no place in this one."""
     carried = [x for x in links if x.mention.start < 0]
