@@ -400,8 +400,11 @@ class Session:
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
+            from kgmed.question.understand import Remembering
 
-            made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
+            told = after.query.frame.patient
+            read = made.understand if made.understand is unread else Remembering(made.understand, told)
+            made = replace(made, link=CarriedOver(made.link, after.links, asked.text), understand=read)
         made = _with_values(made, toolkit, asked)
         before = _hits(toolkit.graph)
         run = self._made(made, toolkit, asked, observe)
@@ -696,7 +699,17 @@ class Conversation:
             asked = replace(asked, text=text)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        return replace(asked, history=(*asked.history, *history)), last
+        return replace(asked, history=(*asked.history, *history)), self._told(last)
+
+    def _told(self, last: Run | None) -> Run | None:
+        """The run that a question comes after, its patient all that the turns told of somebody."""
+        from kgmed.question.patient import patient_so_far
+
+        after = last or next(reversed(self.runs), None)
+        if after is None:
+            return None
+        frame = replace(after.query.frame, patient=patient_so_far([run.query for run in self.runs]))
+        return replace(after, query=replace(after.query, frame=frame))
 
     def _again(self, asked: Question, last: Run) -> str:
         """The last question with the thing that this one names in the place of one of its kind, or narrowed to the

@@ -25,7 +25,8 @@ _NOT_FOR, _ANYHOW = "people whom classes are not for", " anyhow"
 _COLUMNS = ("node", "group", "below", "witness")
 _SHARE = 4  # ours: a medicine is forbidden by its siblings where at least a fourth of them say so, and two
 _MOST = 12.0  # years: "children" without an age are taken to be younger
-_SHORT = (5, 2)  # letters and characters that a name must have to be looked for in a text
+_SHORT = (3, 2)  # letters and characters that a name must have to be looked for in a text
+_WORD = 5  # ours: letters below which a name is a whole word there
 Forbidden = tuple[int, float, int]  # group, below which age, the medicine whose label says so
 
 
@@ -207,11 +208,22 @@ def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
     ]
     short = [name for name in names[:1] if has_cjk(name)]  # 碘, as it was written
     long = [name for name in dict.fromkeys([*called, *made]) if len(name) >= _SHORT[has_cjk(name)] or name in short]
-    words = [re.escape(name) if has_cjk(name) else rf"\b{re.escape(name)}" for name in long]
+    words = [_in_text(name) for name in long]
     words += [c.found for name in names for c in circumstances_of(name)]
     words += [asked for asked, _ in rows]
     pattern = re.compile("|".join(words) or r"(?!)", re.IGNORECASE)
     return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), tuple(stem for _, stem in rows))
+
+
+def _in_text(name: str) -> str:
+    """The pattern of a name in a text; a short one is a whole word there, and in capitals where it is: ALL is not all.
+
+    >>> [bool(re.search(_in_text("ALL"), said, re.IGNORECASE)) for said in ("Not in ALL", "Not in all people")]
+    [True, False]
+    """
+    if has_cjk(name) or len(name) >= _WORD:
+        return re.escape(name) if has_cjk(name) else rf"\b{re.escape(name)}"
+    return rf"(?-i:\b{re.escape(name)}\b)" if name.isupper() else rf"\b{re.escape(name)}\b"
 
 
 def _shown(graph: LocalGraph, names: Sequence[str], link: Link | None) -> str:

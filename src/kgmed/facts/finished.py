@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgmed.frame import Intent
+from kgmed.facts.lists import NOT_FOR
+from kgmed.frame import Frame, Intent
 from kgmed.language.text import language_of, lazily
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped
 from kgmed.records import Role, Run
@@ -30,13 +31,18 @@ def finished(run: Run, toolkit: "Toolkit | RemoteToolkit | None" = None) -> Run:
 def _not_for_patient(run: Run, toolkit: "Toolkit | RemoteToolkit | None") -> Run:
     """The run, below a model's text the medicines that are not for the patient."""
     answer, frame = run.answer, run.query.frame
-    if answer.reader in ("facts", "none") or run.question.options or not answer.text:
+    gated = frame != Frame() and not run.failures  # else facts that are read because a model failed
+    gated = answer.reader == "facts" and (gated or any(e.id == NOT_FOR for e in run.context.cited))
+    if gated or answer.reader == "none" or run.question.options or not answer.text:
         return run
     from kgmed.facts.safety import NamedAgainst  # these are read in where a model tells of medicines
     from kgmed.models.replies import without_marks
+    from kgmed.question.understand import read_outright
     from kgmed.toolkit import Toolkit
 
     against = NamedAgainst(toolkit.graph, toolkit.linked) if isinstance(toolkit, Toolkit) else NamedAgainst()
+    if toolkit is not None and frame == Frame():  # of a method that does not read whom a question is about
+        frame = read_outright(toolkit.understand, run.query, against.link)
     text = answer.text
     for verdict in (v for v in answer.verdicts if not v.offers):
         text = without_marks(text).replace(without_marks(verdict.sentence).strip().rstrip(_END), " ")

@@ -7,7 +7,7 @@ list of what helps is never the answer to what must not be taken, and a dosage i
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.facts.circumstances import (
@@ -22,7 +22,7 @@ from kgmed.facts.circumstances import (
     triples_of,
 )
 from kgmed.facts.lists import NOT_FOR
-from kgmed.frame import Ask, Frame, Intent
+from kgmed.frame import Ask, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.graph.contradictions import contradictions, warnings_of
 from kgmed.language.labels import GROUPS, Level, for_children, level_of, route
@@ -138,13 +138,14 @@ class NotForThisPatient:
         """The pieces in their order; what forbids behind them."""
         frame, say = query.frame, catalogue(query.frame.language)
         evidence = doses(self.graph, frame, against_polarity(frame, evidence, say), say)
-        judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence), _Found()
+        asked = [n.links[0].entity if n.links else Entity("", n.names[0]) for n in _medicines_asked(frame)]
+        judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence, asked), _Found()
         for e in evidence:
             for triple in _of_medicines(e):
                 check_stop()
                 judge(triple, e, found)
         kept = [piece for e in evidence for piece in _passed(e, found)]
-        kept = list(_asked(frame, judge, kept, found, say))
+        kept = list(_asked({drug: judge.of_asked(drug, frame) for drug in asked}, kept, found, say))
         kept += list(self._nothing_left(evidence, kept, found, say))
         return [*kept, *_warnings(found, frame, say), *_care(found)]
 
@@ -160,20 +161,33 @@ class NotForThisPatient:
             yield Evidence(said, VERDICT, triples, (thing,), 1.0, "no")
 
 
+def _medicines_asked(frame: Frame) -> list[Named]:
+    """What is asked about that is a medicine, or may be one that no graph has."""
+    return [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
+
+
 def _asked(
-    frame: Frame, judge: "_Judge", kept: Sequence[Evidence], found: _Found, say: Catalogue
+    known: Mapping[Entity, tuple[Reason, ...]], kept: Sequence[Evidence], found: _Found, say: Catalogue
 ) -> Iterator[Evidence]:
-    """The pieces; in place of a verdict that leaves open a medicine that is known not to be for the patient, that."""
-    things = [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
-    asked = (n.links[0].entity if n.links else Entity("", n.names[0]) for n in things)
-    known = {drug: reasons for drug in asked if (reasons := tuple(judge.known(drug)))}
-    for drug in known:
-        reasons = tuple(dict.fromkeys((*found.reasons.pop(drug, ()), *known[drug])))
-        facts = say.list([_fact(r.text, [drug], say) for r in reasons])
-        triples = tuple(t for r in reasons for t in r.triples)
-        yield Evidence(say("safety.not_for", facts=facts), VERDICT, triples, (drug,), 1.0, "no")
-    about = {*known, *([None] if any(not drug.id for drug in known) else [])}
-    yield from (e for e in kept if not (is_verdict(e, *_OPEN) and about & {*(e.about or (None,))}))
+    """The pieces; in place of verdicts that leave open a medicine that is `known` not to be for the patient, that.
+
+    What a verdict says already is not said again; beside one that forbids, or none, the rest is named behind all.
+    """
+    barred = set()
+    for drug, own in known.items():
+        about = [e for e in kept if drug in e.about or not (e.about or drug.id)]
+        said = {t for e in about if e.kind == VERDICT and not is_verdict(e, *_OPEN) for t in e.triples}
+        every = dict.fromkeys((*found.reasons.pop(drug, ()), *own))
+        reasons = [r for r in every if not r.triples or not said.issuperset(r.triples)]
+        if reasons and not said and (not about or any(is_verdict(e, *_OPEN) for e in about)):
+            barred.add(drug)
+            facts = say.list([_fact(r.text, [drug], say) for r in reasons])
+            triples = tuple(t for r in reasons for t in r.triples)
+            yield Evidence(say("safety.not_for", facts=facts), VERDICT, triples, (drug,), 1.0, "no")
+        elif reasons:
+            found.reasons[drug] = tuple(reasons)
+    unlinked = any(not drug.id for drug in barred)
+    yield from (e for e in kept if not (is_verdict(e, *_OPEN) and (barred & {*e.about} or (unlinked and not e.about))))
 
 
 def _passed(e: Evidence, found: _Found) -> Iterator[Evidence]:
@@ -254,9 +268,17 @@ def _nothing_forbidden(ask: Ask, say: Catalogue) -> Evidence:
 class _Judge:
     """Holds each medicine of an answer once against what is told of the patient."""
 
-    def __init__(self, graph: LocalGraph, told: Circumstances, say: Catalogue, evidence: Sequence[Evidence]) -> None:
+    def __init__(
+        self,
+        graph: LocalGraph,
+        told: Circumstances,
+        say: Catalogue,
+        evidence: Sequence[Evidence],
+        asked: Sequence[Entity],
+    ) -> None:
         self.graph, self.told, self.say = graph, told, say
-        nodes = list({graph.number(t.subject.id) for e in evidence for t in _of_medicines(e)})
+        drugs = [*(t.subject for e in evidence for t in _of_medicines(e)), *asked]
+        nodes = list({graph.number(drug.id) for drug in drugs if drug.id})
         self._parts = _ties(graph, Role.INGREDIENT, nodes, both=False) if told.allergens or told.groups else {}
         self._ties = _ties(graph, Role.INTERACTS, nodes, both=True) if told.taken else {}
         self._taken = frozenset(n for thing in told.taken for n in thing.nodes)
@@ -267,16 +289,26 @@ class _Judge:
 
     def __call__(self, triple: Triple, e: Evidence, found: _Found) -> None:
         """Note why the medicine of a triple is not for this patient, and what asks for care."""
-        drug, graph = triple.subject, self.graph
-        ends = [x.id for x in (triple.object, *e.about[:1]) if x.id]
-        treated = frozenset(map(graph.number, ends))
-        key = (graph.number(drug.id), treated)
-        if key not in self._seen:
-            self._seen[key] = (*self._of_own(drug, ends), *(self._reasons(key[0], treated) if self.told else ()))
-        if self._seen[key]:
-            found.reasons[drug] = tuple(dict.fromkeys((*found.reasons.get(drug, ()), *self._seen[key])))
-        elif self.told.taken and (ties := self._interactions(key[0])):
+        drug = triple.subject
+        if reasons := self._why(drug, [x.id for x in (triple.object, *e.about[:1]) if x.id]):
+            found.reasons[drug] = tuple(dict.fromkeys((*found.reasons.get(drug, ()), *reasons)))
+        elif self.told.taken and (ties := self._interactions(self.graph.number(drug.id))):
             found.care[drug] = ties
+
+    def of_asked(self, drug: Entity, frame: Frame) -> tuple[Reason, ...]:
+        """Why a medicine that is asked about is not for the patient, whatever the graph gives it for."""
+        if not drug.id or not self.told:
+            return tuple(self.known(drug))
+        given = _given_for(self.graph, drug, frame)
+        return self._why(drug, [given.id] if given else [])
+
+    def _why(self, drug: Entity, ends: Sequence[str]) -> tuple[Reason, ...]:
+        """Why a medicine is not for the patient, given for what has some ids."""
+        treated = frozenset(map(self.graph.number, ends))
+        key = (self.graph.number(drug.id), treated)
+        if key not in self._seen:
+            self._seen[key] = (*self._of_own(drug, ends), *(self._reasons(*key) if self.told else ()))
+        return self._seen[key]
 
     def _of_own(self, drug: Entity, ends: Sequence[str]) -> Iterator[Reason]:
         """That the label of a medicine forbids it in the very illness."""

@@ -46,7 +46,7 @@ _TEXTBOOK = (  # asks of a thing, and tells of nobody
     r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
     r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
 )
-_SOMEONE = (
+SOMEONE = (  # is told of somebody
     r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
 )
 _REACH = 20  # characters before a sign in which it may be denied
@@ -90,7 +90,7 @@ def _told(text: str) -> Emergency | None:
             denied.add(kind)
         else:
             told.setdefault(kind, set()).add(sign)
-    if told and re.search(_TEXTBOOK, text) and not re.search(_SOMEONE, text):
+    if told and re.search(_TEXTBOOK, text) and not re.search(SOMEONE, text):
         told = {}
     by_signs = next((e for e in _kinds() if len(told.get(e.kind, ())) >= e.signs), None)
     learned, share = likeliest(text)

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from kgmed.frame import Constraint, Named, Patient
 from kgmed.language.labels import GROUPS
 from kgmed.language.particulars import ALCOHOL, OF_AGE, about, of_age, particulars, people_of, smokes
 from kgmed.language.text import lazily
-from kgmed.question.emergency import emergency
+from kgmed.question.emergency import SOMEONE, emergency
+from kgmed.records import Query
 
 _CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
 _CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
@@ -158,6 +160,34 @@ def as_read(told: Patient, said: Mapping[str, object]) -> Patient:
 
 _LIVED = 130  # years that nobody reaches
 _BY_AGE = ("children", "older people")  # groups that `facts.circumstances.groups_of` makes of an age
+
+
+def remembered(before: Patient, now: Patient) -> Patient:
+    """The patient of a question with what was told of the same one before; of another age or sex it is another one.
+
+    >>> told = Patient(groups=("pregnancy",), allergic_to=(Named(("penicillin",)),))
+    >>> remembered(told, Patient(age=30.0)).groups, remembered(told, Patient(sex="male"))
+    (('pregnancy',), Patient(age=None, sex='male', groups=(), takes=(), has=(), allergic_to=(), traits=()))
+    """
+    sex = "female" if "pregnancy" in before.groups else before.sex
+    ages = {age for age in (before.age, now.age) if age is not None}
+    young = ["children" in p.groups for p in (before, now)]
+    if len({sex, now.sex} - {""}) > 1 or len(ages) > 1 or (young[0] != young[1] and (ages == {now.age} or now.groups)):
+        return now
+    return Patient(
+        min(ages, default=None),
+        now.sex or before.sex,
+        tuple(dict.fromkeys((*before.groups, *now.groups))),
+        tuple(dict.fromkeys((*before.takes, *now.takes))),
+        tuple(dict.fromkeys((*before.has, *now.has))),
+        tuple(dict.fromkeys((*before.allergic_to, *now.allergic_to))),
+        now.traits,
+    )
+
+
+def patient_so_far(asked: Sequence[Query]) -> Patient:
+    """The patient of the questions of a talk, by those that tell of somebody."""
+    return reduce(remembered, (q.frame.patient for q in asked if re.search(SOMEONE, q.question.text)), Patient())
 
 
 def is_allergy(name: str) -> bool:

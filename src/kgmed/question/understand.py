@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed import vocabulary
-from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
+from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named, Patient
 from kgmed.graph.base import Match
 from kgmed.language.text import has_cjk, language_of, lazily
 from kgmed.models.base import Encoder
@@ -34,7 +34,16 @@ from kgmed.question.model import (
     open_model,
     slot_features,
 )
-from kgmed.question.patient import allergen, end_of, in_brackets, is_allergy, is_of_people, patient_of, values
+from kgmed.question.patient import (
+    allergen,
+    end_of,
+    in_brackets,
+    is_allergy,
+    is_of_people,
+    patient_of,
+    remembered,
+    values,
+)
 from kgmed.records import Link, Mention, Query
 from kgmed.triples import CHOSEN
 from kgmed.vocabulary import Predicate
@@ -337,6 +346,25 @@ def _without(ask: Ask, told: Sequence[Named]) -> Ask:
     subject, objects = (tuple(n for n in part if n not in told) for part in (ask.subject, ask.object))
     objects = tuple(n for n in objects if n not in subject)
     return replace(ask, subject=subject or objects, object=objects if subject else ()) if subject or objects else ask
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """Another understander, its patient with what was told of the same one before."""
+
+    understand: Callable[[Query, Sequence[Mention], Sequence[Link]], Frame]
+    before: Patient
+
+    def __call__(self, query: Query, mentions: Sequence[Mention], links: Sequence[Link]) -> Frame:
+        """The frame."""
+        frame = self.understand(query, mentions, links)
+        return replace(frame, patient=remembered(self.before, frame.patient))
+
+
+def read_outright(read: Trained, query: Query, link: Callable[[str], Sequence[Link]]) -> Frame:
+    """The frame of a question of which nothing was recognised, by what it names outright."""
+    links = [*link(query.text)]
+    return read(query, [x.mention for x in links], links)
 
 
 def before_of(links: Sequence[Link]) -> tuple[Named, ...]:
