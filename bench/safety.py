@@ -35,7 +35,6 @@ from xml.etree import ElementTree
 import numpy as np
 
 from kgmed.facts.circumstances import groups_of, not_for, reaches
-from kgmed.facts.lists import NOT_FOR
 from kgmed.facts.plan import FromFrame
 from kgmed.facts.safety import NotForThisPatient
 from kgmed.facts.verdicts import GRAVE
@@ -45,7 +44,7 @@ from kgmed.graph import library
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.graph.contradictions import TREATMENTS, contradictions, warnings_of
 from kgmed.question.emergency import ALONE, emergency
-from kgmed.records import VERDICT, Evidence, Link, Mention, Query, Question, Role
+from kgmed.records import NOT_FOR, VERDICT, Evidence, Link, Mention, Query, Question, Role
 from kgmed.steps.family import MEDICINES, medicines_of
 from kgmed.steps.retrieve import First
 

@@ -46,6 +46,9 @@ def new_id() -> str:
     return str(UUID(int=number | version | variant))
 
 
+NOT_FOR = "not for this patient"  # the id of the warning that names what was taken out of an answer
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What was asked.

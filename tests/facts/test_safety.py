@@ -7,13 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from kgmed.facts.lists import NOT_FOR
 from kgmed.facts.plan import PatientGate
 from kgmed.facts.safety import NamedAgainst, NotForThisPatient
 from kgmed.facts.warnings import Warned
 from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient
 from kgmed.graph.store.store import Store
-from kgmed.records import VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple
+from kgmed.records import NOT_FOR, VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple
 from role_graph import RoleGraph
 
 RELATIONS = (

@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from kgmed.facts.answer import fitting_warnings
-from kgmed.facts.lists import NOT_FOR
 from kgmed.facts.view import AskedTriples, ForPatient, ForReader, OnlyHelpful, Ties, TiesFirst, is_apt
 from kgmed.frame import Ask, Frame, Intent, Named, Patient
 from kgmed.models.fakes import Scripted
 from kgmed.prompts import ASSISTED, tasked
-from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
+from kgmed.records import NOT_FOR, Entity, Evidence, Link, Query, Relation, Role, Triple
 from kgmed.steps.rank import Helpful
 from role_graph import RoleGraph, query
 

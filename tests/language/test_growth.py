@@ -22,7 +22,6 @@ from kgmed.graph.formats import tables
 from kgmed.graph.library import build_source
 from kgmed.language import affixes, lay, negation, particulars, text
 from kgmed.linking import recognise
-from kgmed.methods import mkg_rank
 from kgmed.models import asking, replies
 from kgmed.question import model
 from kgmed.question.model import Span, asked_of_encoder, features, slot_features
@@ -31,6 +30,7 @@ from kgmed.question.understand import constraints, whole_names
 from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
 from kgmed.session import open_session
 from kgmed.steps import citations, options, read
+from kgmed.steps.options import letter
 
 LENGTH = 2500  # characters of the shorter text
 TIMES = 4  # the longer one is so many times as long
@@ -225,7 +225,7 @@ def test_the_format_of_a_file_is_told_in_proportion_to_its_first_line(unit: str)
 
 @pytest.mark.parametrize("unit", [" ", "answer ", "answer A ", "(", "maybe A "])
 def test_the_letter_of_a_reply_is_found_in_proportion_to_it(unit: str) -> None:
-    assert grows(lambda said: mkg_rank.letter(f"The answer {said}x", (("A", "gout"), ("B", "flu"))), unit) <= RATIO
+    assert grows(lambda said: letter(f"The answer {said}x", (("A", "gout"), ("B", "flu"))), unit) <= RATIO
 
 
 def test_a_cell_of_many_names_takes_time_in_proportion_to_its_blanks() -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kgmed.facts.lists import (
-    NOT_FOR,
     WARNS,
     Group,
     Line,
@@ -28,7 +27,7 @@ from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily
 from kgmed.question.emergency import is_emergency, is_malignant
-from kgmed.records import Answer, Context, Evidence, Query, Role, Triple, is_verdict
+from kgmed.records import NOT_FOR, Answer, Context, Evidence, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.show_run import bracketed, entities_of, named_in
 from kgmed.steps.facts import called, candidates, clipped, facts, frequency, is_diagnosis

@@ -4,11 +4,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgmed.facts.lists import NOT_FOR
 from kgmed.frame import Frame, Intent
 from kgmed.language.text import language_of, lazily
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped
-from kgmed.records import Role, Run
+from kgmed.records import NOT_FOR, Role, Run
 from kgmed.sentences import catalogue
 from kgmed.steps.phrase import Numbered
 

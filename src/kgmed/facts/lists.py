@@ -19,7 +19,6 @@ MARKS = 4  # ours: citations of one line
 LISTED = 12  # ours: names in a list of medicines or tests
 _COUNTED = 50  # ours: of more it helps nobody to know how many
 _WIDE = 40  # ours: characters; a longer name is a sentence
-NOT_FOR = "not for this patient"  # the id of the warning that names what was taken out of an answer
 WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 _OF_A_PRODUCT = (*WARNS, Role.ADVERSE, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT, Role.IS_A)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)

@@ -21,13 +21,12 @@ from kgmed.facts.circumstances import (
     reaches,
     triples_of,
 )
-from kgmed.facts.lists import NOT_FOR
 from kgmed.frame import Ask, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.graph.contradictions import contradictions, warnings_of
 from kgmed.language.labels import GROUPS, Level, for_children, level_of, route
 from kgmed.language.text import has_cjk
-from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Question, Relation, Role, Triple, is_verdict
+from kgmed.records import NOT_FOR, VERDICT, Entity, Evidence, Link, Query, Question, Relation, Role, Triple, is_verdict
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import named
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance

@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 
 from kgmed.errors import Unavailable
 from kgmed.facts.answer import fitting_warnings
-from kgmed.facts.lists import NOT_FOR, WARNS
+from kgmed.facts.lists import WARNS
 from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
@@ -23,7 +23,7 @@ from kgmed.language.text import has_cjk
 from kgmed.models.base import is_small
 from kgmed.pipeline import Ranker, Retriever, note
 from kgmed.prompts import task
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple, is_verdict
+from kgmed.records import NOT_FOR, Entity, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.steps.facts import is_diagnosis
 from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
 from kgmed.steps.rank import Fact, Helpful, fact

@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import reduce
 
 from kgmed.frame import Constraint, Named, Patient
-from kgmed.language.labels import GROUPS
-from kgmed.language.particulars import ALCOHOL, OF_AGE, about, of_age, particulars, people_of, smokes
+from kgmed.language.particulars import ALCOHOL, OF_AGE, PEOPLE, about, of_age, particulars, people_of, smokes
 from kgmed.language.text import lazily
 from kgmed.question.emergency import SOMEONE, emergency
 from kgmed.records import Query
@@ -148,7 +147,7 @@ def as_read(told: Patient, said: Mapping[str, object]) -> Patient:
     (4.0, ('pregnancy', 'children'), ('pregnancy',))
     """
     age, sex, more = said.get("age"), said.get("sex"), said.get("groups")
-    groups = (*told.groups, *(g for g in (more if isinstance(more, list) else ()) if g in GROUPS))
+    groups = (*told.groups, *(g for g in (more if isinstance(more, list) else ()) if g in _GROUPS))
     traits = told.traits
     if isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age < _LIVED:
         groups = tuple(g for g in groups if g not in _BY_AGE)
@@ -158,6 +157,7 @@ def as_read(told: Patient, said: Mapping[str, object]) -> Patient:
     return replace(told, sex=str(sex), groups=tuple(dict.fromkeys(groups)), traits=traits)
 
 
+_GROUPS = tuple(p.name[0] for p in PEOPLE)
 _LIVED = 130  # years that nobody reaches
 _BY_AGE = ("children", "older people")  # groups that `facts.circumstances.groups_of` makes of an age
 
