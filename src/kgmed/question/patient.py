@@ -95,7 +95,7 @@ _ALLERGIC = lazily(
 _NOT = lazily(r"\b(?:not|no|never|n['’]t|isn['’]t)\b[^.?!;,]{0,12}$|(?:不|没有?|无)[^，。？！]{0,3}$", re.IGNORECASE)
 _ALLERGY_BEHIND = lazily(r"\s*(?:allerg(?:y|ies|ic)|过敏)", re.IGNORECASE)
 _ALLERGY_TO = lazily(r"(?P<what>.+?)\s*(?:allerg(?:y|ies|ic)|过敏)(?:者|史|症|反应|体质)?$", re.IGNORECASE)
-_LIST = lazily(r"\s*(?:,|and|&|\+|plus|、|和|跟|与|及|，|\d[\d.]* ?m?c?g\b|daily|once a day|\s)*\s*", re.IGNORECASE)
+_LIST = lazily(r"(?:,|and|&|\+|plus|、|和|跟|与|及|，|\d[\d.]* ?m?c?g\b|daily|once a day|\s)*", re.IGNORECASE)
 _NEAR = 40  # characters before a name
 
 

@@ -420,7 +420,7 @@ def append(folder: Path, edit: Edit) -> None:
         f.seek(0)
         whole = f.read().rfind(b"\n") + 1
         f.truncate(whole)
-        f.write(line.encode() + b"\n")
+        f.write(line.encode("utf-8", "backslashreplace") + b"\n")  # a lone surrogate as JSON has it
         f.flush()
         os.fsync(f.fileno())
 
