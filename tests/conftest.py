@@ -16,7 +16,8 @@ settings.register_profile("no time limit", deadline=None)  # a busy machine is n
 settings.load_profile("no time limit")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: commands under test would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
+for name in ("COLUMNS", "LINES"):  # pytest-xdist gives its processes the size of a terminal
+    os.environ.pop(name, None)
 
 KNOWN_WRONG = Path(__file__).with_name("known_wrong.txt")
 
