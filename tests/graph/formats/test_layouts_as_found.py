@@ -176,7 +176,7 @@ def packed(files: Mapping[str, str]) -> bytes:
 
 
 @pytest.mark.parametrize("data", [
-    packed(KGX_TABLES), gzip.compress(f"head,relation,tail\n{TRIPLES}".encode()), json.dumps(APOC).encode(),
+    packed(KGX_TABLES), gzip.compress(f"head,relation,tail\n{TRIPLES}".encode(), mtime=0), json.dumps(APOC).encode(),
 ], ids=["zip", "gzip", "JSON"])  # fmt: skip
 def test_standard_input_may_be_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
