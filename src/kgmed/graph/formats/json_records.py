@@ -6,8 +6,10 @@ Cytoscape and CX (aspects), TRAPI ("knowledge_graph", by id) and JSON Graph are 
 memory.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from kgmed.errors import SourceError
@@ -65,10 +67,7 @@ def format_of(path: Path, told: frozenset[str]) -> str:
                 if found := "tables" if what_it_is(entry) or _aspect(entry) else _of_entry(entry, told):
                     return found
             return ""
-        try:
-            return _of_members(document, told)
-        except RecursionError:
-            raise document.fault("is nested too deeply") from None
+        return _of_members(document, told)
 
 
 def _of_members(document: JsonStream, told: frozenset[str]) -> str:
@@ -130,26 +129,26 @@ def _holds_graph(entry: Entry) -> bool:
 
 
 def objects(path: Path) -> Entries:
-    """Every object of a file; of a document first the nodes, then, in a second reading, the edges."""
+    """Every object of a file; of a document first the nodes; the edges wait in a file that is gone afterwards."""
     if not is_document(path):
         for number, line in lines(path):
             if line.strip():
                 told = json_object(path, number, line)
                 yield from ((number, one) for one in ([told] if isinstance(told, DroppedRow) else _told_in(told)))
         return
-    found = 0
-    for wanted in ("node", "edge"):
-        with streamed(path) as document:
-            try:
-                for number, entry in _walk(document, top=True):
-                    found += 1
-                    if what_it_is(entry) == wanted:
-                        yield number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
-            except RecursionError:
-                raise document.fault("is nested too deeply") from None
-            if document.peek():
-                raise document.fault("goes on after its end")
-    if not found:
+    number = 0
+    with TemporaryFile("w+", encoding="ascii") as later, streamed(path) as document:
+        for number, entry in _walk(document, top=True):
+            row = number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
+            if (what := what_it_is(entry)) == "node":
+                yield row
+            elif what == "edge":
+                later.write(json.dumps(row) + "\n")
+        if document.peek():
+            raise document.fault("goes on after its end")
+        later.seek(0)
+        yield from map(json.loads, later)
+    if not number:
         raise SourceError(path, 0, "holds no list of objects", "write a list of nodes and a list of edges")
 
 

@@ -24,12 +24,15 @@ class JsonStream:
         """Begin at the start of an opened file."""
         self.path, self._file = path, file
         self._decode = getincrementaldecoder("utf-8-sig")().decode
-        self._text, self._at, self._lines, self._ended = "", 0, 1, False
+        self._text, self._at, self._ended = "", 0, False
+        self._line, self._counted = 1, 0  # and how far the lines of the text are counted
 
     @property
     def line(self) -> int:
         """The number of the line of this place."""
-        return self._lines + self._text.count("\n", 0, self._at)
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     def fault(self, problem: str, *, mend: str = "mend that line") -> SourceError:
         """An error at this place."""
@@ -39,7 +42,7 @@ class JsonStream:
         """Whether there was more to read; what was taken is let go."""
         if self._ended:
             return False
-        self._lines += self._text.count("\n", 0, self._at)
+        self._line, self._counted = self.line, 0
         data = self._file.read(max(_READ, len(self._text) - self._at))
         self._ended = not data
         try:
@@ -171,17 +174,11 @@ class YamlStream(JsonStream):
 
     def value(self) -> Any:
         """The next value, whole; raises `SourceError`."""
-        try:
-            return self._whole_value()
-        except RecursionError:
-            raise self.fault("is nested too deeply or holds a number too long") from None
-
-    def _whole_value(self) -> Any:
         sort, event = self._event()
         if sort == "SequenceStart":
-            return [self._whole_value() for _ in self.items()]
+            return [self.value() for _ in self.items()]
         if sort == "MappingStart":
-            return {key: self._whole_value() for key in self.members()}
+            return {key: self.value() for key in self.members()}
         self._took()
         return None if event.style is None and event.value in ("", "~", "null", "Null", "NULL") else event.value
 
@@ -202,20 +199,21 @@ class YamlStream(JsonStream):
         self._took()
 
 
-YAML = frozenset({".yaml", ".yml"})
-
-
 def is_yaml(path: Path) -> bool:
     """Whether a file is YAML by its name, packed or not.
 
     >>> is_yaml(Path("x.yaml.gz")), is_yaml(Path("x.json"))
     (True, False)
     """
-    return not YAML.isdisjoint(map(str.casefold, path.suffixes))
+    return not {".yaml", ".yml"}.isdisjoint(map(str.casefold, path.suffixes))
 
 
 @contextmanager
 def streamed(path: Path) -> Iterator[JsonStream]:
-    """A JSON or YAML file, unpacked where it is packed, in a block that closes it."""
+    """A JSON or YAML file, unpacked where it is packed, in a block that closes it; raises `SourceError` if too deep."""
     with reading(path), open_bytes(path) as file:
-        yield YamlStream(path, file) if is_yaml(path) else JsonStream(path, file)
+        document = YamlStream(path, file) if is_yaml(path) else JsonStream(path, file)
+        try:
+            yield document
+        except RecursionError:
+            raise document.fault("is nested too deeply") from None
