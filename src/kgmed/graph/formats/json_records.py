@@ -6,6 +6,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from kgmed.errors import SourceError, Unavailable
@@ -27,12 +28,15 @@ class JsonStream:
         """Begin at the start of an opened file."""
         self.path, self._file = path, file
         self._decode = getincrementaldecoder("utf-8-sig")().decode
-        self._text, self._at, self._lines, self._ended = "", 0, 1, False
+        self._text, self._at, self._ended = "", 0, False
+        self._line, self._counted = 1, 0  # and how far the lines of the text are counted
 
     @property
     def line(self) -> int:
         """The number of the line of this place."""
-        return self._lines + self._text.count("\n", 0, self._at)
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     def fault(self, problem: str, *, mend: str = "mend that line") -> SourceError:
         """An error at this place."""
@@ -42,7 +46,7 @@ class JsonStream:
         """Whether there was more to read; what was taken is let go."""
         if self._ended:
             return False
-        self._lines += self._text.count("\n", 0, self._at)
+        self._line, self._counted = self.line, 0
         data = self._file.read(max(_READ, len(self._text) - self._at))
         self._ended = not data
         try:
@@ -174,17 +178,11 @@ class YamlStream(JsonStream):
 
     def value(self) -> Any:
         """The next value, whole; raises `SourceError`."""
-        try:
-            return self._whole_value()
-        except RecursionError:
-            raise self.fault("is nested too deeply or holds a number too long") from None
-
-    def _whole_value(self) -> Any:
         sort, event = self._event()
         if sort == "SequenceStart":
-            return [self._whole_value() for _ in self.items()]
+            return [self.value() for _ in self.items()]
         if sort == "MappingStart":
-            return {key: self._whole_value() for key in self.members()}
+            return {key: self.value() for key in self.members()}
         self._took()
         return None if event.style is None and event.value in ("", "~", "null", "Null", "NULL") else event.value
 
@@ -205,23 +203,24 @@ class YamlStream(JsonStream):
         self._took()
 
 
-YAML = frozenset({".yaml", ".yml"})
-
-
 def is_yaml(path: Path) -> bool:
     """Whether a file is YAML by its name, packed or not.
 
     >>> is_yaml(Path("x.yaml.gz")), is_yaml(Path("x.json"))
     (True, False)
     """
-    return not YAML.isdisjoint(map(str.casefold, path.suffixes))
+    return not {".yaml", ".yml"}.isdisjoint(map(str.casefold, path.suffixes))
 
 
 @contextmanager
 def streamed(path: Path) -> Iterator[JsonStream]:
-    """A JSON or YAML file, unpacked where it is packed, in a block that closes it."""
+    """A JSON or YAML file, unpacked where it is packed, in a block that closes it; raises `SourceError` if too deep."""
     with reading(path), open_bytes(path) as file:
-        yield YamlStream(path, file) if is_yaml(path) else JsonStream(path, file)
+        document = YamlStream(path, file) if is_yaml(path) else JsonStream(path, file)
+        try:
+            yield document
+        except RecursionError:
+            raise document.fault("is nested too deeply") from None
 
 
 # --- JSON as graphs are written in it: an object a line, or a document with its nodes and edges wherever they stand.
@@ -281,10 +280,7 @@ def format_of(path: Path, told: frozenset[str]) -> str:
                 if found := "tables" if what_it_is(entry) or _aspect(entry) else _of_entry(entry, told):
                     return found
             return ""
-        try:
-            return _of_members(document, told)
-        except RecursionError:
-            raise document.fault("is nested too deeply") from None
+        return _of_members(document, told)
 
 
 def _of_members(document: JsonStream, told: frozenset[str]) -> str:
@@ -346,26 +342,26 @@ def _holds_graph(entry: Entry) -> bool:
 
 
 def objects(path: Path) -> Entries:
-    """Every object of a file; of a document first the nodes, then, in a second reading, the edges."""
+    """Every object of a file; of a document first the nodes; the edges wait in a file that is gone afterwards."""
     if not is_document(path):
         for number, line in lines(path):
             if line.strip():
                 told = json_object(path, number, line)
                 yield from ((number, one) for one in ([told] if isinstance(told, DroppedRow) else _told_in(told)))
         return
-    found = 0
-    for wanted in ("node", "edge"):
-        with streamed(path) as document:
-            try:
-                for number, entry in _walk(document, top=True):
-                    found += 1
-                    if what_it_is(entry) == wanted:
-                        yield number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
-            except RecursionError:
-                raise document.fault("is nested too deeply") from None
-            if document.peek():
-                raise document.fault("goes on after its end")
-    if not found:
+    number = 0
+    with TemporaryFile("w+", encoding="ascii") as later, streamed(path) as document:
+        for number, entry in _walk(document, top=True):
+            row = number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
+            if (what := what_it_is(entry)) == "node":
+                yield row
+            elif what == "edge":
+                later.write(json.dumps(row) + "\n")
+        if document.peek():
+            raise document.fault("goes on after its end")
+        later.seek(0)
+        yield from map(json.loads, later)
+    if not number:
         raise SourceError(path, 0, "holds no list of objects", "write a list of nodes and a list of edges")
 
 

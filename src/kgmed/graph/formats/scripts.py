@@ -7,9 +7,9 @@ have to be computed is left out. What is remembered is one statement, and the na
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
@@ -38,8 +38,7 @@ _IDS, _ALL = ("UNIQUE IMPORT ID", "__mg_id__"), frozenset({"UNIQUE IMPORT LABEL"
 Record = TableRecord | DroppedRow
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, a text, a number or a mark of a script."""
 
     kind: str
@@ -55,16 +54,17 @@ def tokens_of(text: str) -> list[Token] | None:
     found = []
     for one in _TOKEN.finditer(text):
         kind, said = one.lastgroup or "", one[0]
-        if kind == "mark" and said in "'\"`":
-            return None
+        if kind == "gap":
+            continue
         if kind == "text":
             quote, said = said[0], said[1:-1]
             said = said.replace(quote * 2, quote)
             if "\\" in said and quote != "`":
                 said = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), said, flags=re.DOTALL)
             kind = "word" if quote == "`" else kind
-        if kind != "gap":
-            found.append(Token(kind, said))
+        elif said in "'\"`":
+            return None
+        found.append(Token(kind, said))
     return found
 
 
@@ -489,13 +489,14 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _read(path: Path) -> Iterator[Record]:
-    if any(_SQL.match(text.strip()) for _, text, _, _ in islice(statements(path), 20)):
+    first = list(islice(found := statements(path), 20))
+    if any(_SQL.match(text.strip()) for _, text, _, _ in first):
         for number, table, row in dumped(path):
             yield from _of_table(number, table, row)
         return
     script = Script()
-    for number, text, found, ends in statements(path):
-        script.line, tokens = number, Tokens(found)
+    for script.line, text, told, ends in chain(first, found):
+        tokens = Tokens(told)
         if _GREMLIN.match(text.strip()):
             script.gremlin(tokens)
             known = script.rows
