@@ -170,7 +170,7 @@ def _asked(
 ) -> Iterator[Evidence]:
     """The pieces; in place of verdicts that leave open a medicine that is `known` not to be for the patient, that.
 
-    What a verdict says already is not said again; beside one that forbids, or none, the rest is named behind all.
+    What a verdict says already is not said again; beside a no, or where none was asked, the rest is named behind all.
     """
     barred = set()
     for drug, own in known.items():
@@ -178,7 +178,8 @@ def _asked(
         said = {t for e in about if e.kind == VERDICT and not is_verdict(e, *_OPEN) for t in e.triples}
         every = dict.fromkeys((*found.reasons.pop(drug, ()), *own))
         reasons = [r for r in every if not r.triples or not said.issuperset(r.triples)]
-        if reasons and not said and (not about or any(is_verdict(e, *_OPEN) for e in about)):
+        verdicts = [e for e in about if e.kind == VERDICT]
+        if reasons and (verdicts or not about) and not any(is_verdict(e, "no") for e in verdicts):
             barred.add(drug)
             facts = say.list([_fact(r.text, [drug], say) for r in reasons])
             triples = tuple(t for r in reasons for t in r.triples)
