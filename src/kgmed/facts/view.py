@@ -438,8 +438,7 @@ class OnlyHelpful:
         told = (t for e in kept if e.id != NOT_FOR or not self._medicines(e) for t in e.triples)
         named = asked | {self._key(x) for t in told for x in (t.head, t.tail)}
         left = [e for e in evidence if e in kept or (e.kind == "warning" and self._warns_of(e, named))]
-        shown = [piece for e in left for piece in ([e] if every else self._narrowed(e, frame, named))]
-        return list({e.text: e for e in reversed(shown)}.values())[::-1]  # products of one substance are named alike
+        return [piece for e in left for piece in ([e] if every else self._narrowed(e, frame, named))]
 
     def _warns_of(self, piece: Evidence, keys: Collection[str]) -> bool:
         """Whether a piece warns of a medicine of some keys, or is about two things of them."""
