@@ -169,7 +169,7 @@ def circumstances(graph: LocalGraph) -> list[Circumstance]:
     said = [Circumstance(g, Patient(groups=(g,)), rf"(?:{p})[^。；;，,慎]*{_FORBIDS}") for g, p in GROUPS.items()]
     said += [Circumstance(f"{age:g} years", Patient(age=age)) for age in (0.1, 0.5, 2.0, 4.0, 8.0, 14.0, 17.0, 70.0)]
     for name in ILLNESSES:
-        before = r"(?:^|[。；;，,])(?:(?:(?!严重)[^。；;，,])*[、及和或])?"  # of severe illnesses alone a label says nothing
+        before = r"(?:^|[。；;，,])(?:(?:(?!严重)[^。；;，,])*[、及和或])?"  # not of severe illness alone
         forbidden = rf"{before}{name}[^。；;，,慎]*{_FORBIDS}"
         said.append(Circumstance(name, Patient(has=(thing(graph, name),)), forbidden))
     said += [Circumstance(f"takes {n}", Patient(takes=(thing(graph, n),))) for n in TAKEN]
