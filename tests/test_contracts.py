@@ -18,6 +18,7 @@ import kgmed
 from kgmed import registry
 from kgmed.errors import UnknownName
 from kgmed.facts.answer import answer
+from kgmed.frame import Patient
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.build import build
@@ -164,6 +165,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     "Understander": {
         "Trained": lambda w, c: Trained(),  # not the only one of that name
         "ReadByModel": lambda w, c: c(Scripted([]), Trained(), w.graph, w.link),
+        "Remembering": lambda w, c: c(Trained(), Patient()),
         "unread": lambda w, c: c,
     },
     "Retriever": {

@@ -178,7 +178,7 @@ def _asked(
         said = {t for e in about if e.kind == VERDICT and not is_verdict(e, *_OPEN) for t in e.triples}
         every = dict.fromkeys((*found.reasons.pop(drug, ()), *own))
         reasons = [r for r in every if not r.triples or not said.issuperset(r.triples)]
-        verdicts = [e for e in about if e.kind == VERDICT]
+        verdicts = [e for e in about if e.kind == VERDICT] if not any(map(_tells_harm, about)) else []
         if reasons and (verdicts or not about) and not any(is_verdict(e, "no") for e in verdicts):
             barred.add(drug)
             facts = say.list([_fact(r.text, [drug], say) for r in reasons])
@@ -188,6 +188,12 @@ def _asked(
             found.reasons[drug] = tuple(reasons)
     unlinked = any(not drug.id for drug in barred)
     yield from (e for e in kept if not (is_verdict(e, *_OPEN) and (barred & {*e.about} or (unlinked and not e.about))))
+
+
+def _tells_harm(e: Evidence) -> bool:
+    """Whether a piece is a verdict on what a medicine does to somebody, and so not on whether it may be taken."""
+    roles = {t.relation.role for t in e.triples}
+    return is_verdict(e, "yes") and not roles.isdisjoint((Role.ADVERSE, Role.CAUSE)) and Role.TREATS not in roles
 
 
 def _passed(e: Evidence, found: _Found) -> Iterator[Evidence]:
