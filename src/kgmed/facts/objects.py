@@ -230,7 +230,7 @@ def objects(asked: Asked) -> list[Evidence]:
         found = operator_named("text")(asked)
     found = [*_read_as(asked, named, links), *found] if found else []
     if found and ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
-        return [*_one_each(found, links), *operator_named("explain")(asked)]
+        return _one_each(found, links)
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
         return [*found, *_seen_in(asked, found)]
     return found

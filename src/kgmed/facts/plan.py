@@ -182,7 +182,6 @@ class OptionPaths:
 
 
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
-_FEW = 3  # ours: diseases that show a complaint, at least
 _LINKS = 3  # ours: of a thing that are tried
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
 _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illness it is
@@ -238,8 +237,7 @@ class FromFrame:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
-        explains = self._may_explain(ask)
-        kept = (o for o in others if explains or not any(e.kind == "candidate" for e in o))
+        kept = (o for o in others if self._may_explain(ask) or not any(e.kind == "candidate" for e in o))
         return next(filter(better, kept), found)
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
@@ -276,11 +274,7 @@ class FromFrame:
         tried = row.also and (
             row.also == "foods" if refusing else not explains or (not sure and self._may_explain(ask))
         )
-        if not found and tried:
-            found = operator_named(row.also)(asked._replace(row=row)) or found
-            if ask.intent is Intent.TREATMENT and found:  # what shows in few diseases tells of none of them
-                shown = found if len(found) >= _FEW else []
-                found = [replace(self._missing(query, ask), id="heads" if shown else "lacking"), *shown]
+        found = found or (operator_named(row.also)(asked._replace(row=row)) if tried else [])
         return found or [self._missing(query, ask)]
 
     def _illness(self, ask: Ask) -> tuple[Named, ...]:
@@ -300,8 +294,11 @@ class FromFrame:
     def _may_explain(self, ask: Ask) -> bool:
         """Whether diseases that fit may answer an ask: not where the graph holds nothing of what is asked at all.
 
-        What causes a finding they tell in any graph, what causes an illness that has a name they do not.
+        What causes a finding they tell in any graph, what causes an illness that has a name they do not; what helps
+        against a thing that is named they do not tell.
         """
+        if ask.intent is Intent.TREATMENT and ask.things:
+            return False
         links = links_of(ask.things)
         of_findings = ask.intent is Intent.CAUSES and not (links and is_an_illness(self.graph, links[0]))
         return of_findings or self._holds(*_roles_of(ask))

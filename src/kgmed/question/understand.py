@@ -426,6 +426,7 @@ _WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of 
     Intent.DIET: (ILL, frozenset()),
     Intent.DRUG_CAUSES: (ILL, frozenset()),
 }
+_NEVER_ILL = frozenset({"population", "body part"})  # what helps a teenager or a neck is asked of what they have
 _TURNED = frozenset(  # of which it may be asked what is not so
     {Intent.TREATMENT, Intent.HELPS, Intent.USES, Intent.SYMPTOMS, Intent.CAUSES, Intent.RISK_FACTORS, Intent.TESTS}
     | {Intent.COMPLICATIONS, Intent.PREVENTION, Intent.GENES, Intent.INHERITANCE, Intent.DEPARTMENT, Intent.DIET}
@@ -447,6 +448,8 @@ def _ask(
     """The ask of an intent: its subject and object by their slots, of the kinds that the intent has."""
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
+    if kinds is ILL:
+        there = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
