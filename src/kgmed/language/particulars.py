@@ -88,10 +88,10 @@ class Circumstance(People):
 
 ALCOHOL = Circumstance(
     ("alcohol", "饮酒"),
-    r"(?<!rubbing )\b(?:alcoh[oa]l|al[ck]h?oh?[oa]l|alchohol)(?:ic)?(?: drinks?)?\b(?! (?:rubs?|wipes?|swabs?|pads?)\b)"
+    r"\b(?:alcoh[oa]l|al[ck]h?oh?[oa]l|alchohol)(?:ic)?(?: drinks?)?\b"
     r"|\b(?:beer|wine|vodka|whisk(?:e)?y|booze|liquor|cocktail)s?\b"
     r"|\bdrinks? (?:on|with|while)\b"
-    r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|(?<![擦抹涂用])酒精(?![擦棉消])",
+    r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
     r"\balcohol|disulfiram|饮酒|酗酒|禁酒|戒酒|忌酒|喝酒|酒类|酒精(?!性)|酒后|含酒|乙醇|醇饮料|双硫仑",
 )
 SMOKE = People(
