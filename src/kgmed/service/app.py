@@ -163,6 +163,8 @@ def make_app(
     _mcp(app, served, asking)
     _static(app, files_of_page)
     rate = Rate(given.rate or (_DEMO_RATE if given.demo else 0.0), clock)
+    for route in app.routes:  # makes what reads and writes each, which the first request would wait for
+        route.matches({"type": "http", "method": "GET", "path": "/"})
     rules = replace(rules, upload=LARGEST_UPLOAD) if fetches else rules
     return Measured(Guard(app, rules, keys, rate, frozenset({"/", *files_of_page})), telemetry)
 

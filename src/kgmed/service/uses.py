@@ -620,6 +620,9 @@ class UseCases:
         check_stop()
         for name in (AUTO, *self.graphs):
             self._completions(name, "")("a")
+        self.list_methods()  # reads their files
+        if len(store := self.store(AUTO)):
+            self.session.ask(store.at(0).name).to_bytes()  # makes what writes a run: a quarter of a second
         if "hpo" in self.graphs:
             self._phenotypes("hpo")
 
