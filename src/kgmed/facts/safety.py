@@ -146,7 +146,7 @@ class NotForThisPatient:
         kept = [piece for e in evidence for piece in _passed(e, found)]
         kept = list(_asked({drug: judge.of_asked(drug, frame) for drug in asked}, kept, found, say))
         kept += list(self._nothing_left(evidence, kept, found, say))
-        return [*kept, *_warnings(found, frame, say), *_care(found)]
+        return _once([*kept, *_warnings(found, frame, say), *_care(found)])
 
     def _nothing_left(
         self, before: Sequence[Evidence], kept: Sequence[Evidence], found: _Found, say: Catalogue
@@ -158,6 +158,18 @@ class NotForThisPatient:
             triples = tuple(t for reasons in found.reasons.values() for r in reasons for t in r.triples)
             said = say("safety.all", one=named(thing, han=say.han))
             yield Evidence(said, VERDICT, triples, (thing,), 1.0, "no")
+
+
+def _once(pieces: Iterable[Evidence]) -> list[Evidence]:
+    """The pieces, verdicts and warnings in the same words as one: entities of one substance are named alike."""
+    made: dict[object, Evidence] = {}
+    for e in pieces:
+        key = (e.kind, e.text) if e.kind in (VERDICT, "warning") else id(e)
+        if first := made.get(key):
+            triples, about = dict.fromkeys((*first.triples, *e.triples)), dict.fromkeys((*first.about, *e.about))
+            e = replace(first, triples=tuple(triples), about=tuple(about))
+        made[key] = e
+    return list(made.values())
 
 
 def _medicines_asked(frame: Frame) -> list[Named]:

@@ -43,7 +43,8 @@ class Gathered:
     def add(self, found: Sequence[Evidence], most: int) -> tuple[list[Evidence], int]:
         """Those of some facts that are new, as far as there is room, and the number of the first of them."""
         known = {e.text for e in self.facts}
-        new = [e for e in dict.fromkeys(found) if e.text not in known][: max(most - len(self.facts), 0)]
+        once = {e.text: e for e in reversed(found) if e.text not in known}  # the first of each text
+        new = [e for e in found if once.get(e.text) is e][: max(most - len(self.facts), 0)]
         first = len(self.facts) + 1
         self.facts += new
         return new, first
