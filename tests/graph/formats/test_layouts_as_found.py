@@ -371,10 +371,10 @@ DENYING: dict[str, Mapping[str, str]] = {
     "Cypher": {"x.cypher": denied_cypher()},
     "SQL": {"x.sql": denied_sql()},
 }  # fmt: skip
-DENY_ELSEWHERE = {"hpo", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
+DENY_ELSEWHERE = {"hpo", "orphadata", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
 DENY_NOTHING = {  # whose rows have no field that could
-    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "pubtator", "rf2", "sif",
-    "umls", "who-eml",
+    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "omim", "pubtator", "rf2",
+    "sif", "umls", "who-eml",
 }  # fmt: skip
 
 
@@ -582,6 +582,29 @@ def test_a_file_whose_columns_are_not_known_is_mapped_by_one_command(tmp_path: P
     (tmp_path / "map.toml").write_text(proposed, encoding="utf-8")
     build_graph("mine", own, columns=tmp_path / "map.toml")
     assert {t.tail.name: round(t.weight, 1) for t in load("mine").neighbours("mine:gout")} == {PAIN: 0.5, "fever": 0.2}
+
+
+REFUSED = {
+    "x.xml": ('<?xml version="1.0"?>\n<!-- c -->\n<cohort/>', r"graphml \(it does not begin with <graphml or <gexf"),
+    "x.yaml": ("- patient: A\n  disease: gout\n", r"triples \(it has no field for the head and the relation and the"),
+    "x.json": ('{"patient": "A", "disease": "gout"}', r"tables, of nodes \(it has no field for the id and the name\)"),
+    "x.txt": ("A000    Cholera\nA001    Cholera\n", r"triples \(it has no column for the head and the relation and"),
+    "folder": ("", r"tables \(it holds no \*\.csv"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_names_the_three_nearest_formats_and_what_they_miss(tmp_path: Path, name: str) -> None:
+    text, told = REFUSED[name]
+    path = tmp_path / name
+    if text:
+        path.write_text(text, encoding="utf-8")
+    else:
+        put(path, {"notes.txt": "nothing\n"})
+    with pytest.raises(SourceError, match=told) as refused:
+        build_graph("mine", path)
+    near = refused.value.mend.partition("nearest are ")[2]
+    assert sum(near.count(word) for word in ("(it has no", "(it does not", "(it holds no")) == 3
 
 
 # --- What the relation between two kinds of things means, and what ontologies call it.

@@ -185,7 +185,7 @@ def test_roles_of_entries_are_declared(tmp_path: Path) -> None:
         ('[{"name": "a"},\n', ":2: ends too early"),
         ('[{"name": "a"},\n{"name"', ":2: is no JSON"),
         ('{\n"0": ' + "[" * 100_000, ":2: is nested too deeply"),
-        ('{\n"0": {"name": "\\ud800"}}', ":2: holds a NUL or half"),
+        ('{\n"0": {"name": "\\ud800"}}', ":2: holds half a character"),
     ],
 )
 def test_a_damaged_entry_names_the_line(tmp_path: Path, text: str, said: str) -> None:

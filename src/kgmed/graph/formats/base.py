@@ -8,13 +8,15 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from kgmed import toml
@@ -392,7 +394,7 @@ class Columns:
     @property
     def nodes(self) -> bool:
         """Whether a row can be a node."""
-        return not self.fixed and bool({"id", "name"} & self.places.keys())
+        return "head_kind" not in self.fixed and bool({"id", "name"} & self.places.keys())
 
 
 @lru_cache(maxsize=64)
@@ -404,12 +406,12 @@ def columns_of(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -
     >>> columns_of(("Drug_A", "Drug_B", "Level")).places, columns_of(("patient", "disease", "name", "drug")).edges
     ({'head': 0, 'head_name': 0, 'tail': 1, 'tail_name': 1}, False)
     """
-    said = Columns(said_by(header, own), {})
+    said = Columns(said_by(header, own), _ROWS.get(header, {}))
     if own or said.edges:
         return said
     things: dict[tuple[str, str], dict[str, int]] = {}
     for place, cell in enumerate(header):
-        kind, which, part = _thing(cell)
+        kind, which, part = column_thing(cell)
         if kind:
             things.setdefault((kind, which), {}).setdefault(part, place)
     if "name" in said.places and "id" not in said.places and len(things) == 1:  # drug_id, name
@@ -431,11 +433,11 @@ POLARITY = ("denied", "affirmed", "verdict")
 _OF_TIES = ("relation", "weight", *POLARITY, "references")
 
 
-def _thing(cell: str) -> tuple[str, str, str]:
+def column_thing(cell: str) -> tuple[str, str, str]:
     """Kind, letter or number, and part ("id", "name", "" for neither) of the thing that a column is of; "" for others.
 
-    >>> _thing("ncbi_gene_id"), _thing("DISEASE LABEL"), _thing("Drug_A"), _thing("gene_disease_score")[0]
-    (('gene', '', 'id'), ('disease', '', 'name'), ('drug', 'a', ''), '')
+    >>> [column_thing(text) for text in ("ncbi_gene_id", "DISEASE LABEL", "Drug_A", "gene_disease_score")]
+    [('gene', '', 'id'), ('disease', '', 'name'), ('drug', 'a', ''), ('', '', '')]
     """
     whole = cell.casefold() if " " in cell or "_" in cell else cell  # "MeSH Disease Term" has no camel's humps
     words = [word for word in _kind_words(whole) if _PARTS.get(word) != ""]
@@ -472,14 +474,17 @@ def said_in(cells: Sequence[str]) -> list[str]:
 def header_of(path: Path) -> tuple[int, str]:
     """The number and the text of the line that names the columns: the first below the remarks, or the last of these.
 
-    Names of columns that a format leaves out are known by how the file begins; (0, "") where none are there.
+    Names of columns that a format leaves out are known by how the file begins, and the number is that of the line
+    before its rows; (0, "") where none are there.
     """
     found = (0, "")
     for number, line in enumerate(first_lines(path, 100), start=1):
         if not line.strip():
             continue
-        if known := next((names for start, names in _HEADERS.items() if line.startswith(start)), ()):
-            found = (number, "\t".join(known))
+        if known := next((one for one in _HEADERS if re.match(one["begins"], line)), None):
+            found = (number, "\t".join(known["columns"]))
+            if line[0] not in "#!":
+                return (number - 1, found[1])  # a row
             continue
         cells = line.split(separator(line, 2) or "\t")
         if line.lstrip().startswith(("{", "[")) or not remark(cells):
@@ -496,6 +501,23 @@ NEO4J_SAYS = {"START_ID": "head", "END_ID": "tail", "ID": "id", "LABEL": "kind",
 
 def _first(called: Mapping[str, int], names: Sequence[str]) -> int:
     return next((called[name] for name in names if name in called), -1)
+
+
+@lru_cache(maxsize=1024)
+def _telling(names: tuple[str, ...], whats: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What fields of some names say, each with the names that say it, in their order."""
+    found = ((what, tuple(name for name in COLUMNS[what] if name in names)) for what in whats)
+    return tuple((what, telling) for what, telling in found if telling)
+
+
+def told_by(fields: Mapping[str, str], whats: tuple[str, ...]) -> dict[str, str]:
+    """The fields, whose names are in small letters, by what they say; of several the first that is not empty.
+
+    >>> told_by({"label": "has_symptom", "weight": ""}, ("relation", "weight"))
+    {'relation': 'has_symptom'}
+    """
+    telling = _telling(tuple(fields), whats)
+    return {what: text for what, names in telling if (text := next(filter(None, map(fields.get, names)), ""))}
 
 
 def _apart(found: dict[str, int]) -> dict[str, int]:
@@ -549,6 +571,48 @@ def xml_parser(
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     return take, lambda: parser.CurrentLineNumber
+
+
+def elements(path: Path, wanted: Collection[str], *, data: bytes | None = None) -> Iterator[tuple[int, Element]]:
+    """The outermost elements of some names as they end, each with its line; of the rest nothing is held.
+
+    They are those of the file, or of `data` that is its content. Raises `SourceError` as `xml_parser`.
+    """
+    found: list[tuple[int, Element]] = []
+    tree, depth = TreeBuilder(), 0
+
+    def start(tag: str, given: dict[str, str]) -> None:
+        nonlocal depth
+        if depth or tag in wanted:
+            depth += 1
+            tree.start(tag, given)
+
+    def text(said: str) -> None:
+        if depth:
+            tree.data(said)
+
+    def end(tag: str) -> None:
+        nonlocal tree, depth
+        if depth:
+            tree.end(tag)
+            depth -= 1
+            if not depth:
+                found.append((line(), tree.close()))
+                tree = TreeBuilder()
+
+    take, line = xml_parser(path, start, end, text, mend="fetch it again")
+    with nullcontext(BytesIO(data)) if data is not None else open_bytes(path) as file, reading(path):
+        block = None
+        while block != b"":
+            block = file.read(_BLOCK)
+            take(block)
+            yield from found
+            found.clear()
+
+
+def text_at(element: Element, where: str) -> str:
+    """The text of the first element there, without surplus blanks; "" where there is none."""
+    return " ".join((element.findtext(where) or "").split())
 
 
 # --- What a relation means, from its name: the only place where names of relations are matched.
@@ -683,12 +747,12 @@ def denied(edge: EdgeRow, known: Relation, line: int) -> EdgeRow | DroppedRow:
 
 
 def _words(name: str) -> str:
-    """The name in lower case with single spaces; camelCase is taken apart.
+    """The name in lower case with single spaces; camelCase is taken apart, of a path the last part is taken.
 
-    >>> _words("hasSymptom"), _words("may_be_treated_by"), _words("诊断依据_鉴别诊断")
-    ('has symptom', 'may be treated by', '鉴别诊断')
+    >>> _words("hasSymptom"), _words("may_be_treated_by"), _words("诊断依据_鉴别诊断"), _words("/medicine/symptoms")
+    ('has symptom', 'may be treated by', '鉴别诊断', 'symptoms')
     """
-    last = re.sub(r"^[^\x00-\x7f]+_", "", name)
+    last = re.sub(r"^[^\x00-\x7f]+_|^/.*/", "", name)
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", last)
     return " ".join(re.sub(r"[\W_]+", " ", apart).casefold().split())
 
@@ -708,7 +772,8 @@ KINDS: dict[str, str] = {word: kind for kind, words in _WORDS["kinds"].items() f
 _ANYTHING = frozenset(_WORDS["anything"]["words"])
 _THINGS = KINDS | {word: kind for kind, words in _WORDS["things"].items() for word in words}
 _PARTS: Mapping[str, str] = {word: part for part, words in _WORDS["parts"].items() for word in words}
-_HEADERS: Mapping[str, Sequence[str]] = _WORDS["headers"]
+_HEADERS: Sequence[Mapping[str, Any]] = tuple(_WORDS["headers"].values())
+_ROWS: Mapping[tuple[str, ...], Mapping[str, str]] = {tuple(h["columns"]): h["rows"] for h in _HEADERS if "rows" in h}
 METAEDGES: Mapping[str, str] = {edge: verb for verb, edges in _WORDS["metaedges"].items() for edge in edges}
 
 

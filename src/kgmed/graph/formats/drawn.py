@@ -12,7 +12,6 @@ from pathlib import Path
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
 from kgmed.graph.formats.base import (
-    COLUMNS,
     POLARITY,
     columns_of,
     first_lines,
@@ -21,6 +20,7 @@ from kgmed.graph.formats.base import (
     need_file,
     open_bytes,
     reading,
+    told_by,
     xml_parser,
 )
 from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
@@ -353,17 +353,14 @@ class _Elements:
             self.open = None
 
 
+_OF_EDGE = ("relation", "weight", "references", *POLARITY)
+_OF_NODE = ("name", "kind", "description", "synonyms", "xrefs")
+
+
 def record_of(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
     """A node or an edge by what its attributes say."""
-    if is_edge:
-        ends = {"head": given.pop("source"), "tail": given.pop("target")}
-        return TableRecord(
-            line, {"relation": TIED} | ends | _said(given, ("relation", "weight", "references", *POLARITY)), is_edge
-        )
-    key = {"id": given.pop("id")}
-    return TableRecord(line, key | _said(given, ("name", "kind", "description", "synonyms", "xrefs")), is_edge)
-
-
-def _said(given: dict[str, str], whats: tuple[str, ...]) -> dict[str, str]:
-    found = {what: next((given[c] for c in COLUMNS[what] if given.get(c)), "") for what in whats}
-    return {what: text.strip(":") for what, text in found.items() if text}
+    said = {"relation": TIED, "head": given.pop("source"), "tail": given.pop("target")} if is_edge else {
+        "id": given.pop("id")
+    }  # fmt: skip
+    told = told_by(given, _OF_EDGE if is_edge else _OF_NODE)
+    return TableRecord(line, said | {what: text.strip(":") for what, text in told.items()}, is_edge)

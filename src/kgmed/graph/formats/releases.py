@@ -1,4 +1,4 @@
-"""Vocabularies and graphs of drugs as their publishers release them: MED-RT in XML, DrugCentral's dump,
+"""Vocabularies and graphs as their publishers release them: MED-RT and Orphadata in XML, DrugCentral's dump,
 PharmacotherapyDB's table, SNOMED CT in RF2, translations of ontologies as Babelon tables, and abstracts with
 concepts marked in PubTator.
 """
@@ -9,31 +9,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
     check_file,
+    elements,
     empty,
     kind_of,
     lines,
     name_of,
     need_file,
-    open_bytes,
     published,
     reading,
     records,
-    xml_parser,
+    text_at,
 )
+from kgmed.graph.formats.obo import UNSTATED
 from kgmed.graph.formats.scripts import dumped
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
 
 # --- MED-RT: concepts and associations between them and those of RxNorm, MeSH and SNOMED CT.
-
-_BLOCK = 1 << 17
-_ENDS = tuple(f"{end}_{what}" for end in ("from", "to") for what in ("namespace", "code", "name"))
-_NAMED = frozenset({"name", "code", "namespace", *_ENDS})
 
 
 @formats.register("medrt", holds=("Core_MEDRT*.xml",), starts=("<terminology",))
@@ -59,53 +57,118 @@ def _release_in(path: Path) -> str:
 def _medrt_rows(path: Path) -> Iterator[Row]:
     """A node for each concept, an edge for each association; ends in other vocabularies bear the name given there."""
     told: set[str] = set()
-    for line, element, said in _elements(path, ("concept", "association")):
-        if element == "concept":
-            if code := said.get("code", ""):
-                key = f"{said.get('namespace') or 'MED-RT'}:{code}"
+    for line, element in elements(path, ("concept", "association")):
+        name = text_at(element, "name")
+        if element.tag == "concept":
+            if code := text_at(element, "code"):
+                key = f"{text_at(element, 'namespace') or 'MED-RT'}:{code}"
                 told.add(key)
-                yield NodeRow(key, said.get("name", ""))
+                yield NodeRow(key, name)
             continue
-        ends = [(f"{said.get(f'{end}_namespace')}:{said.get(f'{end}_code', '')}", end) for end in ("from", "to")]
-        if not all(said.get(f"{end}_code") and said.get(f"{end}_namespace") for _, end in ends) or "name" not in said:
+        ends = [[text_at(element, f"{end}_{what}") for what in ("namespace", "code", "name")] for end in ("from", "to")]
+        if not (name and all(space and code for space, code, _ in ends)):
             yield DroppedRow("an association without both ends and a name", line)
             continue
-        for key, end in ends:
+        keys = [f"{space}:{code}" for space, code, _ in ends]
+        for key, end in zip(keys, ends, strict=True):
             if key not in told:
                 told.add(key)
-                yield NodeRow(key, said.get(f"{end}_name", ""))
-        yield EdgeRow(ends[0][0], said["name"], ends[1][0])
+                yield NodeRow(key, end[2])
+        yield EdgeRow(keys[0], name, keys[1])
 
 
-def _elements(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The elements of some names as they end: line, name, and the texts of the fields right below them."""
-    found: list[tuple[int, str, dict[str, str]]] = []
-    open_: list[str] = []
-    said: dict[str, str] = {}
-    text: list[str] = []
+# --- Orphadata: what Orphanet says of rare diseases, one file a topic: names and codes (en_product1.xml), findings with
+# their frequency (4), genes (6), inheritance and onset (9). A finding that is never there is excluded; a gene that
+# Orphanet has not assessed is left out. Ids are those of HPO's annotations: ORPHA:58, HP:0000256, gene:GFAP.
 
-    def start(tag: str, _: dict[str, str]) -> None:
-        open_.append(tag)
-        text.clear()
-        if tag in wanted:
-            said.clear()
+_NUMBER_IN = re.compile(r"\d+")
+_PMID = re.compile(r"(\d+)\[PMID\]")
+_COURSES = {"TypeOfInheritance": "has_inheritance", "AverageAgeOfOnset": "has_onset"}
+_NO_COURSE = frozenset({"", "Unknown", "No data available", "Not applicable", "Not yet documented"})
 
-    def end(tag: str) -> None:
-        open_.pop()
-        if tag in wanted:
-            found.append((line(), tag, dict(said)))
-        elif open_ and open_[-1] in wanted and tag in _NAMED:
-            said.setdefault(tag, " ".join("".join(text).split()))
-        text.clear()
 
-    take, line = xml_parser(path, start, end, text.append, mend="fetch it again")
-    with reading(path), open_bytes(path) as file:
-        block = None
-        while block != b"":
-            block = file.read(_BLOCK)
-            take(block)
-            yield from found
-            found.clear()
+@formats.register("orphadata", holds=("*_product[1469]*.xml",), starts=("<JDBOR",))
+def read_orphadata(path: Path | None, *, name: str = "orphadata", release: str = "") -> Source:
+    """Orphadata from a file, or from all those of a folder; raises `SourceError`, for damage when its turn comes."""
+    found = sorted(path.glob("*_product*.xml")) if path is not None and path.is_dir() else []
+    files = tuple(found) or (need_file(path, "orphadata"),)
+    return Source(
+        name=name,
+        rows=lambda: _orphadata_rows(files),
+        release=release,
+        inputs=files,
+        **published("orphadata"),
+    )
+
+
+def _orphadata_rows(files: Sequence[Path]) -> Iterator[Row]:
+    met: set[str] = set()
+    edges = 0
+    for file in files:
+        for line, element in elements(file, ("HPODisorderSetStatus", "Disorder")):
+            disorder = element if element.tag == "Disorder" else element.find("Disorder")
+            code = "" if disorder is None else text_at(disorder, "OrphaCode") or text_at(disorder, "OrphaNumber")
+            if disorder is None or not (code and text_at(disorder, "Name")):
+                yield DroppedRow("a disorder without a code and a name", line, file)
+                continue
+            yield _called(f"ORPHA:{code}", "disease", disorder)
+            for row in _said_of(f"ORPHA:{code}", disorder, text_at(element, "Source"), line):
+                edges += isinstance(row, EdgeRow)
+                if not (isinstance(row, NodeRow) and row.key in met):
+                    yield row
+                met |= {row.key} if isinstance(row, NodeRow) else set()
+    if not edges:
+        mend = "give en_product4.xml (findings), en_product6.xml (genes) or en_product9_ages.xml (inheritance, onset)"
+        raise SourceError(files[-1], 0, "says of no disease what it has", mend)
+
+
+def _called(key: str, kind: str, element: Element) -> NodeRow:
+    """A disease or a gene with its names, and its codes elsewhere where they mean the same."""
+    name = text_at(element, "Name")
+    names = {text_at(one, ".") for one in element.iterfind("SynonymList/Synonym")}
+    if kind == "gene":
+        names, name = names | {name}, text_at(element, "Symbol")
+    codes = [
+        f"{text_at(one, 'Source')}:{text_at(one, 'Reference')}"
+        for one in element.iterfind("ExternalReferenceList/ExternalReference")
+        if text_at(one, "DisorderMappingRelation/Name")[:1] in ("", "E")  # exact
+    ]
+    aliases = [Alias(text, Scope.EXACT) for text in sorted(names - {"", name})]
+    return NodeRow(key, name, kind, "", (*aliases, *(Alias(code, Scope.XREF) for code in codes)))
+
+
+def _said_of(key: str, disorder: Element, source: str, line: int) -> Iterator[Row]:
+    """The findings, genes, inheritance and onset of a disease, each after what it leads to."""
+    for one in disorder.iterfind("HPODisorderAssociationList/HPODisorderAssociation"):
+        term, often = text_at(one, "HPO/HPOId"), text_at(one, "HPOFrequency/Name")
+        if not term:
+            yield DroppedRow("a finding without an id", line)
+            continue
+        yield NodeRow(term, text_at(one, "HPO/HPOTerm"), "phenotype")
+        bounds = [int(number) for number in _NUMBER_IN.findall(often.partition("(")[2])]  # Very frequent (99-80%)
+        weight = sum(bounds) / len(bounds) / 100 if bounds else UNSTATED
+        stated = {"frequency": often.lower(), "criterion": text_at(one, "DiagnosticCriteria/Name").lower()}
+        yield EdgeRow(key, "has_phenotype" if weight else "excludes", term, weight or 1.0, _cited(source, **stated))
+    for one in disorder.iterfind("DisorderGeneAssociationList/DisorderGeneAssociation"):
+        gene, symbol = one.find("Gene"), text_at(one, "Gene/Symbol")
+        if gene is None or not symbol or text_at(one, "DisorderGeneAssociationStatus/Name") == "Not yet assessed":
+            yield DroppedRow("a gene without a symbol, or not yet assessed", line)
+            continue
+        yield _called(f"gene:{symbol}", "gene", gene)
+        tie = text_at(one, "DisorderGeneAssociationType/Name") or "gene of"
+        yield EdgeRow(f"gene:{symbol}", tie, key, 1.0, _cited(text_at(one, "SourceOfValidation")))
+    for what, relation in _COURSES.items():
+        for one in disorder.iterfind(f"{what}List/{what}"):
+            if (said := text_at(one, "Name")) not in _NO_COURSE:
+                yield NodeRow(f"orphadata:{said}", said)
+                yield EdgeRow(key, relation, f"orphadata:{said}")
+
+
+def _cited(source: str, **said: str) -> tuple[Support, ...]:
+    """What is said, once for each publication that a source names: 22587682[PMID]_17033973[PMID]."""
+    stated = tuple((what, text) for what, text in said.items() if text)
+    found = tuple(Support(f"PMID:{number}", stated) for number in dict.fromkeys(_PMID.findall(source)))
+    return found or ((Support("", stated),) if stated else ())
 
 
 # --- DrugCentral: what its database says of indications, by drug and concept.
