@@ -699,6 +699,7 @@ _NO = frozenset(("false", "0", "no", "n", "f", "否", "无"))
 DENIED = "a statement that the file denies"
 
 
+@lru_cache(maxsize=4096)
 def denies(cell: str, *, asked: bool = True) -> bool:
     """Whether what stands in a column of polarity (negated, excluded, qualifier) denies the statement of its row.
 

@@ -91,11 +91,14 @@ def _sif(path: Path) -> Records:
 # --- Tokens: what the grammar of each holds, over lines.
 
 _GML = re.compile(
-    r'(?P<space>\s+|\#[^\n]*)|(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<word>[^\s\[\]"]+)',
+    r'\s*+(?:(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<space>\#[^\n]*)|(?P<word>[^\s\[\]"]+))',
 )
+_GIVEN = r'"((?:[^"\\]|\\.)*+)"|([^\s{}\[\];=,:+"<>-]++)'  # a name or a text of DOT
+_ATTRIBUTE = re.compile(rf"\s*+(?:{_GIVEN})\s*+=\s*+(?:{_GIVEN})\s*+[,;]?+", re.DOTALL)
 _DOT = re.compile(
-    r'(?P<space>\s+|//[^\n]*|^\#[^\n]*|/\*.*?\*/)|(?P<sign>->|--|[{}\[\];=,:+])|"(?P<text>(?:[^"\\]|\\.)*+)"'
-    r'|<(?P<html>(?:[^<>]|<[^<>]*>)*+)>|(?P<open>"|/\*|<)|(?P<word>(?:(?!->|--)[^\s{}\[\];=,:+"<>])+)',
+    rf"\s*+(?:(?P<list>\[(?:{_ATTRIBUTE.pattern})*+\s*+\])|"
+    r'(?P<sign>->|--|[{}\[\];=,:+])|"(?P<text>(?:[^"\\]|\\.)*+)"|(?P<space>//[^\n]*|^\#[^\n]*|/\*.*?\*/)'
+    r'|<(?P<html>(?:[^<>]|<[^<>]*>)*+)>|(?P<open>"|/\*|<)|(?P<word>(?:(?!->|--)[^\s{}\[\];=,:+"<>])+)|(?P<bad>\S))',
     re.DOTALL,
 )
 
@@ -104,17 +107,16 @@ def _tokens(path: Path, grammar: re.Pattern[str]) -> Iterator[tuple[int, str, st
     """The line, the sort (sign, word, text, html) and the text of each token; raises `SourceError`."""
     held, number = "", 0
     for number, line in lines(path):
-        text, at, held = f"{held}{line}\n", 0, ""
-        while at < len(text):
-            found = grammar.match(text, at)
-            if found is None:
-                raise SourceError(path, number, f"holds {text[at]!r} where nothing of the kind may stand", _MEND)
-            if found.lastgroup == "open":  # it goes on in the next line
-                held = text[at:]
+        text, held = f"{held}{line}\n", ""
+        for found in grammar.finditer(text):
+            sort = str(found.lastgroup)
+            if sort == "bad":
+                raise SourceError(path, number, f"holds {found[sort]!r} where nothing of the kind may stand", _MEND)
+            if sort == "open":  # it goes on in the next line
+                held = text[found.start(sort) :]
                 break
-            if found.lastgroup != "space":
-                yield number, str(found.lastgroup), found[str(found.lastgroup)]
-            at = found.end()
+            if sort != "space":
+                yield number, sort, found[sort]
         if len(held) > _LONGEST:
             raise SourceError(path, number, "holds a quoted text that does not end", _MEND)
     if held:
@@ -154,25 +156,26 @@ def _record(path: Path, line: int, given: dict[str, str], *, is_edge: bool) -> T
     return record_of(line, given, is_edge=is_edge)
 
 
+_END = (0, "end", "")
+
+
 class _Dot:
     """The statements of a DOT file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._tokens = path, _tokens(path, _DOT)
         self._line = 0
-        self._next = self._read()
-
-    def _read(self) -> tuple[int, str, str]:
-        return next(self._tokens, (self._line, "end", ""))
+        self._next = next(self._tokens, _END)
 
     def _is(self, *signs: str) -> bool:
         """Whether one of some signs is next."""
-        return self._next[1] == "sign" and self._next[2] in signs
+        return self._next[2] in signs and self._next[1] == "sign"
 
     def _take(self) -> tuple[str, str]:
         """The sort and the text of the next token."""
-        self._line, sort, said = self._next
-        self._next = self._read()
+        line, sort, said = self._next
+        self._line = line or self._line
+        self._next = next(self._tokens, _END)
         return sort, said
 
     def _fault(self, problem: str) -> SourceError:
@@ -186,7 +189,7 @@ class _Dot:
         if sort == "html":
             return one_line(html.unescape(re.sub("<[^<>]*>", " ", name)))
         if sort == "text":
-            name = one_line(re.sub(r"\\[nlr]", " ", name.replace("\\\n", "")).replace('\\"', '"'))
+            name = _unescaped(name)
             while self._is("+"):
                 self._take()
                 name += self._name()
@@ -255,8 +258,12 @@ class _Dot:
     def _attributes(self) -> dict[str, str]:
         """The attributes in the brackets that are next."""
         said: dict[str, str] = {}
-        while self._is("["):
-            self._take()
+        while self._is("[") or self._next[1] == "list":
+            sort, whole = self._take()
+            if sort == "list":
+                for quoted, key, text, word in _ATTRIBUTE.findall(whole, 1):
+                    said[(quoted or key).casefold()] = word or _unescaped(text)
+                continue
             while not self._is("]"):
                 key = self._name().casefold()
                 if self._is("="):
@@ -266,6 +273,13 @@ class _Dot:
                     self._take()
             self._take()
         return {key: text for key, text in said.items() if text not in ("", "\\N")}
+
+
+def _unescaped(text: str) -> str:
+    """A quoted text of DOT, on one line."""
+    if "\\" in text:
+        text = re.sub(r"\\[nlr]", " ", text.replace("\\\n", "")).replace('\\"', '"')
+    return one_line(text)
 
 
 # --- GraphML, as kgmed, networkx, igraph, Gephi and Neo4j's APOC write it, Gephi's GEXF and Cytoscape's XGMML.

@@ -507,11 +507,9 @@ class RecordReader:
         key, kind, name = self.key(identifier), kind_of(said.get("kind", "")), said.get("name", "")
         name = self._called(key, identifier) if name in MISSING else name
         self._kind[key] = kind
-        other = (
-            *_aliases(said.get("synonyms", ""), name, Scope.EXACT),
-            *_aliases(said.get("xrefs", ""), key, Scope.XREF),
-        )
-        yield NodeRow(key, name, kind, said.get("description", ""), other)
+        other = [*_aliases(said["synonyms"], name, Scope.EXACT)] if "synonyms" in said else []
+        other += _aliases(said["xrefs"], key, Scope.XREF) if "xrefs" in said else ()
+        yield NodeRow(key, name, kind, said.get("description", ""), tuple(other))
 
     def _edge(self, record: TableRecord) -> Iterator[Row]:
         said = record.fields
