@@ -1,5 +1,4 @@
-"""About 100 MB in each published layout, built into a graph in a process of its own, whose peak memory and processor seconds
-are printed.
+"""About 100 MB in each published layout, built into a graph in a process of its own: processor seconds and peak memory.
 
     python bench/layouts.py                          # all of them, about ten minutes of one core
     python bench/layouts.py --mb 10 --layout OWL     # smaller, one of them

@@ -118,7 +118,9 @@ def _mapped(path: Path) -> str:
 def _of_folder(path: Path) -> str:
     """The format of a folder by what it holds; "" where that does not tell."""
     held = [(len(p.replace("*", "")), f.name) for f in formats.all() for p in f.holds if any(path.glob(p))]
-    return max(held, default=(0, ""))[1]
+    found = max(held, default=(0, ""))[1]
+    inside = _of_file(min(path.glob("*.json"))) if found == "disease_json" else ""  # JSON may hold anything
+    return inside if inside == "tables" else found
 
 
 def _of_file(path: Path) -> str:

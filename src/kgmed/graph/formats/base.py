@@ -540,74 +540,62 @@ def weight_of(text: str) -> float:
 # --- XML, of which elements, attributes and text are read alone.
 
 
-def xml_parser(
-    path: Path,
-    start: Callable[[str, dict[str, str]], object],
-    end: Callable[[str], object],
-    text: Callable[[str], object],
-    *,
-    mend: str,
-    separator: str | None = None,
-) -> tuple[Callable[[bytes], None], Callable[[], int]]:
-    """What takes the blocks of an XML file in turn, an empty one last, and the line that it is at.
+class _Outermost:
+    """The outermost elements of some names that a parser has met, without namespaces, each with its line."""
 
-    It calls `start` with each element and its attributes, `text` and `end`; with a separator it tells namespaces apart.
-    Raises `SourceError` for what is no XML, and for a document type, so that there are no entities.
+    def __init__(self, wanted: Collection[str], parser: expat.XMLParserType) -> None:
+        self.found: list[tuple[int, Element]] = []
+        self._wanted, self._parser, self._tree, self._depth = wanted, parser, TreeBuilder(), 0
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text
+
+    def _start(self, tag: str, given: dict[str, str]) -> None:
+        tag = tag.rpartition(" ")[2]
+        if self._depth or tag in self._wanted:
+            self._depth += 1
+            self._tree.start(tag, given)
+
+    def _text(self, said: str) -> None:
+        if self._depth:
+            self._tree.data(said)
+
+    def _end(self, tag: str) -> None:
+        if self._depth:
+            self._tree.end(tag.rpartition(" ")[2])
+            self._depth -= 1
+            if not self._depth:
+                self.found.append((self._parser.CurrentLineNumber, self._tree.close()))
+                self._tree = TreeBuilder()
+
+
+def elements(
+    path: Path, wanted: Collection[str], *, mend: str = "fetch it again", data: bytes | None = None
+) -> Iterator[tuple[int, Element]]:
+    """The outermost elements of some names as they end, without namespaces, each with its line; no other is held.
+
+    They are those of the file, or of `data` that is its content. Raises `SourceError` for what is no XML, and for a
+    document type, so that there are no entities.
     """
-    parser = expat.ParserCreate(namespace_separator=separator)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    outermost = _Outermost(wanted, parser)
 
     def refuse(*_: object) -> None:
         raise SourceError(path, parser.CurrentLineNumber, "declares a document type", mend)
 
-    def take(block: bytes) -> None:
-        try:
-            parser.Parse(block, not block)
-        except expat.ExpatError as error:
-            raise SourceError(path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", mend) from error
-        except LookupError as error:  # of the encoding that it declares
-            raise SourceError(path, 1, f"is no XML ({error})", mend) from error
-
-    parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    return take, lambda: parser.CurrentLineNumber
-
-
-def elements(path: Path, wanted: Collection[str], *, data: bytes | None = None) -> Iterator[tuple[int, Element]]:
-    """The outermost elements of some names as they end, each with its line; of the rest nothing is held.
-
-    They are those of the file, or of `data` that is its content. Raises `SourceError` as `xml_parser`.
-    """
-    found: list[tuple[int, Element]] = []
-    tree, depth = TreeBuilder(), 0
-
-    def start(tag: str, given: dict[str, str]) -> None:
-        nonlocal depth
-        if depth or tag in wanted:
-            depth += 1
-            tree.start(tag, given)
-
-    def text(said: str) -> None:
-        if depth:
-            tree.data(said)
-
-    def end(tag: str) -> None:
-        nonlocal tree, depth
-        if depth:
-            tree.end(tag)
-            depth -= 1
-            if not depth:
-                found.append((line(), tree.close()))
-                tree = TreeBuilder()
-
-    take, line = xml_parser(path, start, end, text, mend="fetch it again")
     with nullcontext(BytesIO(data)) if data is not None else open_bytes(path) as file, reading(path):
         block = None
         while block != b"":
             block = file.read(_BLOCK)
-            take(block)
-            yield from found
-            found.clear()
+            try:
+                parser.Parse(block, not block)
+            except expat.ExpatError as error:
+                raise SourceError(path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", mend) from error
+            except LookupError as error:  # of the encoding that it declares
+                raise SourceError(path, 1, f"is no XML ({error})", mend) from error
+            yield from outermost.found
+            outermost.found.clear()
 
 
 def text_at(element: Element, where: str) -> str:

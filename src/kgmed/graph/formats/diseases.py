@@ -1,9 +1,6 @@
 """Entries of diseases: encyclopaedias in JSON, wide tables with one row a disease, and OMIM's maps of phenotypes."""
 
-import lzma
 import re
-import tarfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
@@ -20,7 +17,6 @@ from kgmed.graph.formats.base import (
     lines,
     name_of,
     need_file,
-    open_bytes,
     published,
     reading,
     records,
@@ -45,39 +41,23 @@ SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
 # --- Encyclopaedia entries of diseases in JSON: Disease-KG's `medical.json` and a later crawl of the same site.
 # Two schemas: flat, one object a line (name, desc, symptom, check, common_drug, do_eat, not_eat, acompany, ...), and
 # nested (gaishu_info, symptom_data, inspect_info, food_info, ...), many numbered objects in a file. Both give the
-# relations of Disease-KG. A path may be one file, a folder of `.json` files, or a tar archive of them, whose members
-# are read one by one and never unpacked to disk.
+# relations of Disease-KG. A path may be one file or a folder of `.json` files.
 
 
-_LARGEST = 1 << 28  # bytes of one archive member
-_MEMBERS = 10_000
 _NUMBERED = re.compile(r'\{\s*"\d+"')
 _DRUG_OF_MAKER = re.compile(r"(.+?)[(（](.+)[)）]$")
 _MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
 
 
-@formats.register(
-    "disease_json",
-    suffixes=(".tar", ".tgz", ".txz"),
-    holds=("*.json",),
-)
+@formats.register("disease_json", holds=("*.json",))
 def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
-    """The graph of disease entries in a file, a folder or a tar archive.
-
-    Raises `SourceError`, for a damaged record when its turn comes.
-    """
+    """The graph of disease entries in a file or a folder; raises `SourceError`, for a damaged record in its turn."""
     if path is None:
-        raise BadInput("a graph of the format disease_json needs a file, a folder or a tar archive; name one")
+        raise BadInput("a graph of the format disease_json needs a file or a folder; name one")
     files = _files(path)
     name = name or name_of(path)
     return Source(
-        name=name,
-        rows=lambda: _rows(files),
-        release=release,
-        language="zh",
-        prefix=name,
-        **_DECLARED,
-        inputs=files,
+        name=name, rows=lambda: _rows(files), release=release, language="zh", prefix=name, **_DECLARED, inputs=files
     )
 
 
@@ -98,54 +78,23 @@ def _files(path: Path) -> tuple[Path, ...]:
 def _rows(files: Sequence[Path]) -> Iterator[Row]:
     found = False
     for file in files:
-        for where, line, record in _archive(file) if _is_archive(file) else _document(file):
-            found = True
-            yield from _disease(where, line, record)
+        with streamed(file) as document:
+            for line, record in _entries(document):
+                found = True
+                yield from _disease(file, line, record)
     if not found:
         raise empty(files[0])
 
 
-def _is_archive(path: Path) -> bool:
-    """Whether the name is that of a tar archive."""
-    return any(suffix in {".tar", ".tgz", ".txz"} for suffix in path.suffixes)
-
-
-Entry = tuple[Path, int, Any]  # the file (an archive's member under its archive), the line, the record
-
-
-def _archive(path: Path) -> Iterator[Entry]:
-    """The records of every regular .json file in a tar archive."""
-    try:
-        with open_bytes(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-            for count, member in enumerate(archive):
-                shown = "".join(c if c.isprintable() else "?" for c in member.name)
-                if member.size > _LARGEST or count >= _MEMBERS:
-                    raise SourceError(path, 0, f"its member {shown[:80]} is too large or one too many", "split it")
-                if member.isreg() and member.name.endswith(".json") and (file := archive.extractfile(member)):
-                    yield from _entries(path / shown, JsonStream(path / shown, file))
-    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
-        raise SourceError(path, 0, f"the archive is damaged ({_first_line(error)})", "fetch it again") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
-
-
-def _document(path: Path) -> Iterator[Entry]:
-    """The records of a file."""
-    with streamed(path) as document:
-        yield from _entries(path, document)
-
-
-def _entries(path: Path, document: JsonStream) -> Iterator[Entry]:
-    """The records of JSON: an object of records by number, a list of records, or records one after another."""
+def _entries(document: JsonStream) -> Iterator[tuple[int, Any]]:
+    """The records of JSON, each with its line: an object of them by number, a list, or one after another."""
     while document.peek():
         if _NUMBERED.match(document.ahead()):
-            yield from ((path, document.line, document.value()) for _ in document.members())
+            yield from ((document.line, document.value()) for _ in document.members())
         elif document.peek() == "[":
-            yield from ((path, document.line, document.value()) for _ in document.items())
+            yield from ((document.line, document.value()) for _ in document.items())
         else:
-            yield path, document.line, document.value()
+            yield document.line, document.value()
 
 
 def _disease(path: Path, line: int, record: Any) -> Iterator[Row]:
@@ -251,14 +200,7 @@ def read_disease_table(path: Path | None, *, name: str = "", release: str = "") 
     """The graph of a wide disease table; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "disease_table")
     name = name or name_of(file)
-    return Source(
-        name=name,
-        rows=lambda: _table_rows(file),
-        release=release,
-        prefix=name,
-        **_TABLE,
-        inputs=(file,),
-    )
+    return Source(name=name, rows=lambda: _table_rows(file), release=release, prefix=name, **_TABLE, inputs=(file,))
 
 
 def _table_rows(path: Path) -> Iterator[Row]:
@@ -384,13 +326,7 @@ def read_omim(path: Path | None, *, name: str = "omim", release: str = "") -> So
     if path is not None and path.is_dir():
         path = next((path / file for file in ("genemap2.txt", "morbidmap.txt") if (path / file).is_file()), path)
     file = need_file(path, "omim")
-    return Source(
-        name=name,
-        rows=lambda: _omim_rows(file),
-        release=release,
-        inputs=(file,),
-        **published("omim"),
-    )
+    return Source(name=name, rows=lambda: _omim_rows(file), release=release, inputs=(file,), **published("omim"))
 
 
 def _omim_rows(path: Path) -> Iterator[Row]:

@@ -4,25 +4,14 @@ All are nodes and edges with attributes, and are read a statement, or an element
 
 import html
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
-from kgmed.graph.formats.base import (
-    POLARITY,
-    columns_of,
-    first_lines,
-    lines,
-    name_of,
-    need_file,
-    open_bytes,
-    reading,
-    told_by,
-    xml_parser,
-)
+from kgmed.graph.formats.base import POLARITY, columns_of, elements, first_lines, lines, name_of, need_file, told_by
 from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
 from kgmed.language.text import one_line
 from kgmed.registry import formats
@@ -90,9 +79,7 @@ def _sif(path: Path) -> Records:
 
 # --- Tokens: what the grammar of each holds, over lines.
 
-_GML = re.compile(
-    r'\s*+(?:(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<space>\#[^\n]*)|(?P<word>[^\s\[\]"]+))',
-)
+_GML = re.compile(r'\s*+(?:(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<space>\#[^\n]*)|(?P<word>[^\s\[\]"]+))')
 _GIVEN = r'"((?:[^"\\]|\\.)*+)"|([^\s{}\[\];=,:+"<>-]++)'  # a name or a text of DOT
 _ATTRIBUTE = re.compile(rf"\s*+(?:{_GIVEN})\s*+=\s*+(?:{_GIVEN})\s*+[,;]?+", re.DOTALL)
 _DOT = re.compile(
@@ -286,8 +273,6 @@ def _unescaped(text: str) -> str:
 #
 # All three are nodes and edges with attributes; they differ in how an attribute is named and where its value stands.
 
-_BLOCK = 1 << 17
-
 
 @formats.register("graphml", suffixes=(".graphml", ".gexf", ".xgmml"), starts=("<graphml", "<gexf", "<graph "))
 def read_graphml(path: Path | None, *, name: str = "", release: str = "") -> Source:
@@ -296,75 +281,34 @@ def read_graphml(path: Path | None, *, name: str = "", release: str = "") -> Sou
 
 
 def _xml(path: Path) -> Records:
-    """The nodes and edges, as the file goes by a block at a time."""
-    elements = _Elements()
-    take, elements.line = xml_parser(
-        path, elements.start, elements.end, elements.text, mend="export it again", separator=" "
-    )
-    with reading(path), open_bytes(path) as file:
-        block = None
-        while block != b"":
-            block = file.read(_BLOCK)
-            take(block)
-            yield from elements.found
-            elements.found.clear()
+    """The nodes and edges, one at a time; those in a group of nodes too."""
+    called: dict[str, str] = {}  # id of a key -> the attribute's name
+    for line, whole in elements(path, ("key", "attributes", "node", "edge"), mend="export it again"):
+        if whole.tag == "key":
+            drawn = whole.get("yfiles.type", "") in ("nodegraphics", "edgegraphics")
+            title = whole.get("attr.name", "label" if drawn else whole.get("id", ""))
+            called[whole.get("id", "")] = title.casefold()
+        for one in whole.iter("attribute"):  # GEXF: one list of the nodes', one of the edges' with numbers of its own
+            called[f"{whole.get('class', '')} {one.get('id', '')}"] = one.get("title", "").casefold()
+        for one in whole.iter():
+            if one.tag in ("node", "edge"):
+                yield record_of(line, _given(one, called), is_edge=one.tag == "edge")
 
 
-@dataclass
-class _Elements:
-    """What an XML parser has met."""
-
-    called: dict[str, str] = field(default_factory=dict)  # id of a key -> the attribute's name
-    found: list[TableRecord] = field(default_factory=list)
-    open: dict[str, str] | None = None  # the attributes of the node or edge that is open
-    said: list[str] | None = None
-    key: str = ""
-    line: Callable[[], int] = lambda: 0
-
-    def start(self, element: str, given: dict[str, str]) -> None:
-        """What begins."""
-        tag = element.rpartition(" ")[2]
-        if tag == "key":
-            drawn = "label" if given.get("yfiles.type", "") in ("nodegraphics", "edgegraphics") else given.get("id", "")
-            self.called[given.get("id", "")] = given.get("attr.name", drawn).casefold()
-        elif tag == "attributes":
-            self.key = given.get("class", "")
-        elif tag == "attribute":  # GEXF: one list of the nodes', one of the edges' with numbers of its own
-            self.called[f"{self.key} {given.get('id', '')}"] = given.get("title", "").casefold()
-        elif tag == "node":
-            self.open = {"id": given.get("id", ""), "labels": given.get("labels", ""), "label": given.get("label", "")}
-        elif tag == "edge":
-            ends = {"source": given.get("source", ""), "target": given.get("target", "")}
-            self.open = ends | {k: given[k] for k in ("label", "weight") if k in given}
-        elif self.open is not None:
-            self._attribute(tag, given, self.open)
-
-    def _attribute(self, tag: str, given: dict[str, str], of: dict[str, str]) -> None:
-        """What is said of a node or an edge: GraphML's data, GEXF's attvalue, XGMML's att."""
-        if tag == "data":
-            self.key, self.said = self.called.get(given.get("key", ""), given.get("key", "")), []
-        elif tag == "attvalue":
-            number = given.get("for", given.get("id", ""))
-            called = self.called.get(f"{'edge' if 'source' in of else 'node'} {number}", number)
-            of[called] = one_line(given.get("value", ""))
-        elif tag == "att" and "value" in given:
-            of[given.get("name", "").casefold()] = one_line(given["value"])
-
-    def text(self, text: str) -> None:
-        """What stands in it."""
-        if self.said is not None:
-            self.said.append(text)
-
-    def end(self, element: str) -> None:
-        """What ends; a node or an edge is a record then."""
-        tag = element.rpartition(" ")[2]
-        if tag == "data" and self.open is not None and self.said is not None:
-            if text := " ".join("".join(self.said).split()):
-                self.open[self.key] = text
-            self.said = None
-        elif tag in ("node", "edge") and self.open is not None:
-            self.found.append(record_of(self.line(), self.open, is_edge=tag == "edge"))
-            self.open = None
+def _given(one: Element, called: Mapping[str, str]) -> dict[str, str]:
+    """What is said of a node or an edge by its attributes, GraphML's data, GEXF's attvalues and XGMML's att."""
+    wanted = ("source", "target") if one.tag == "edge" else ("id", "labels", "label")
+    more = (key for key in ("label", "weight") if one.tag == "edge" and key in one.attrib)
+    given = {key: one.get(key, "") for key in (*wanted, *more)}
+    for part in (*one, *one.iterfind("*/attvalue"), *one.iterfind("att/att")):
+        if part.tag == "data" and (text := " ".join("".join(part.itertext()).split())):
+            given[called.get(part.get("key", ""), part.get("key", ""))] = text
+        elif part.tag == "attvalue":
+            number = part.get("for", part.get("id", ""))
+            given[called.get(f"{one.tag} {number}", number)] = one_line(part.get("value", ""))
+        elif part.tag == "att" and "value" in part.attrib:
+            given[part.get("name", "").casefold()] = one_line(part.get("value", ""))
+    return given
 
 
 _OF_EDGE = ("relation", "weight", "references", *POLARITY)

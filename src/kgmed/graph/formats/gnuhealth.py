@@ -75,7 +75,7 @@ class Module:
         where = self.path / file
         if file not in self.files:
             raise SourceError(where, 0, "there is no such file", _MEND)
-        for _, record in elements(where, ("record",), data=self._read(file)):
+        for _, record in elements(where, ("record",), mend=_MEND, data=self._read(file)):
             fields = {
                 field.get("name", ""): "".join(field.itertext()).strip() or field.get("ref", field.get("eval", ""))
                 for field in record.iterfind("field")

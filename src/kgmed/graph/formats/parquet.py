@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Source
 from kgmed.graph.formats.base import RoleTable, check_file, name_of, reading, roles_from_toml, said_by
-from kgmed.graph.formats.tables import (
-    COLUMNS_MEND,
-    RecordReader,
-    TableRecord,
-    flat,
-    own_columns,
-    relation_of,
-)
+from kgmed.graph.formats.tables import COLUMNS_MEND, RecordReader, TableRecord, flat, own_columns, relation_of
 from kgmed.graph.packed import FREE, bearable
 from kgmed.registry import formats
 

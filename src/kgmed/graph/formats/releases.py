@@ -93,11 +93,7 @@ def read_orphadata(path: Path | None, *, name: str = "orphadata", release: str =
     found = sorted(path.glob("*_product*.xml")) if path is not None and path.is_dir() else []
     files = tuple(found) or (need_file(path, "orphadata"),)
     return Source(
-        name=name,
-        rows=lambda: _orphadata_rows(files),
-        release=release,
-        inputs=files,
-        **published("orphadata"),
+        name=name, rows=lambda: _orphadata_rows(files), release=release, inputs=files, **published("orphadata")
     )
 
 
@@ -186,11 +182,7 @@ def read_drugcentral(path: Path | None, *, name: str = "drugcentral", release: s
     """DrugCentral's drugs with their indications from a dump of its database, packed or not; raises `SourceError`."""
     file = need_file(path, "drugcentral")
     return Source(
-        name=name,
-        rows=lambda: _drugcentral_rows(file),
-        release=release,
-        inputs=(file,),
-        **published("drugcentral"),
+        name=name, rows=lambda: _drugcentral_rows(file), release=release, inputs=(file,), **published("drugcentral")
     )
 
 

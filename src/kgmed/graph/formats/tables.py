@@ -100,11 +100,7 @@ def _claims(first: Sequence[str]) -> int:
     return sure or 2 * bool(said.fixed or (said.edges and {"head_name", "head_kind"} & said.places.keys()))
 
 
-@formats.register(
-    "tables",
-    holds=("*.csv*", "*.tsv*", "*.sif*", "*.jsonl*"),
-    looks=_claims,
-)
+@formats.register("tables", holds=("*.csv*", "*.tsv*", "*.sif*", "*.jsonl*"), looks=_claims)
 def read_tables(
     path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, columns: Path | None = None
 ) -> Source:
