@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -283,6 +284,27 @@ def _quoted(number: int, line: str, more: Iterator[Numbered], mark: str) -> tupl
         return Mended(next(csv.reader([text.replace("\r", " ")], delimiter=mark))), []
     except (csv.Error, StopIteration):
         return Mended(text.replace('"', "").split(mark)), []
+
+
+def wanted_cells(
+    path: Path, wanted: Sequence[str], mend: str, *, optional: Sequence[str] = ()
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The wanted cells, at least two, of each row of a tab-separated table with a header; lines with a # are remarks.
+
+    Of `optional` columns that are not there they are empty. Raises `SourceError`, for a damaged row in its turn.
+    """
+    rows = ((number, line.split("\t")) for number, line in lines(path) if line and line[0] != "#")
+    number, head = next(rows, (0, []))
+    if not head:
+        raise empty(path)
+    if missing := [name for name in wanted if name not in head]:
+        raise SourceError(path, number, f"has no column {', '.join(missing)}", mend)
+    pick = itemgetter(*(head.index(name) if name in head else -1 for name in (*wanted, *optional)))
+    more = [] if set(optional) <= set(head) else [""]
+    for number, cells in rows:
+        if len(cells) != len(head):
+            raise SourceError(path, number, f"has {len(cells)} columns, not the {len(head)} of the header", mend)
+        yield number, pick(cells + more)
 
 
 _SPANS = 50  # lines that a cell of a tab-separated file may span (ours)

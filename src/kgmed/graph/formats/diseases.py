@@ -308,16 +308,23 @@ def _escape(found: re.Match[str]) -> str:
 # genome in which no mutation was found, and no genes of the phenotype.
 
 _PHENOTYPE = re.compile(r"(?P<name>.*?)(?:, (?P<number>\d{6}))? ?\((?P<basis>[1-4])\)(?:, (?P<modes>.*))?$")
-_MORBIDMAP = {"phenotypes": 0, "symbols": 1, "mim": 2}
-_GENEMAP = {"mim": 5, "symbols": 6, "title": 7, "approved": 8, "entrez": 9, "phenotypes": 12}
+_MORBIDMAP = ("phenotypes", "symbols", "mim", "place")
+_GENEMAP = ("chromosome", "start", "end", "place", "computed", "mim", "symbols", "title", "approved", "entrez",
+            "ensembl", "comments", "phenotypes")  # fmt: skip
+
+
+def _mapped(line: str) -> dict[str, str]:
+    """The cells of a row of one of the maps by what they say; {} for any other line."""
+    cells = line.split("\t")
+    names = _MORBIDMAP if len(cells) == 4 else _GENEMAP if len(cells) >= len(_GENEMAP) else ()
+    said = dict(zip(names, map(str.strip, cells), strict=False))
+    return said if re.fullmatch(r"\d{6}", said.get("mim", "")) else {}
 
 
 def _is_omim(first: Sequence[str]) -> int:
     """How sure the first row is of one of OMIM's maps."""
-    cells = first[0].split("\t")
-    places = _MORBIDMAP if len(cells) == 4 else _GENEMAP if len(cells) > _GENEMAP["phenotypes"] else {}
-    mapped = places is _GENEMAP or _PHENOTYPE.match(cells[0].strip())
-    return 4 * bool(places and mapped and re.fullmatch(r"\d{6}", cells[places["mim"]].strip()))
+    said = _mapped(first[0]).get("phenotypes")
+    return 4 * bool(said is not None and (not said or _PHENOTYPE.match(said)))
 
 
 @formats.register("omim", holds=("morbidmap.txt", "genemap2.txt"), looks=_is_omim)
@@ -331,23 +338,20 @@ def read_omim(path: Path | None, *, name: str = "omim", release: str = "") -> So
 
 def _omim_rows(path: Path) -> Iterator[Row]:
     for number, line in lines(path):
-        cells = [cell.strip() for cell in line.split("\t")]
-        if line.startswith("#") or not any(cells):
+        if line.startswith("#") or not line.strip():
             continue
-        places = _MORBIDMAP if len(cells) == 4 else _GENEMAP if len(cells) > _GENEMAP["phenotypes"] else {}
-        said = {what: cells[place] for what, place in places.items()}
-        symbols = [text for s in said.get("symbols", "").split(",") if (text := s.strip())]
-        if approved := said.get("approved"):
-            symbols = [approved, *(s for s in symbols if s != approved)]
+        said = _mapped(line)
+        symbols = [text.strip() for text in f"{said.get('approved', '')},{said.get('symbols', '')}".split(",")]
+        symbols = list(dict.fromkeys(filter(None, symbols)))
         if not symbols:
-            yield DroppedRow("a row without the symbol of a gene", number, path)
+            yield DroppedRow("a row without the symbol and the number of a gene", number, path)
             continue
-        others = [Alias(text, Scope.EXACT) for text in (*symbols[1:], said.get("title", "")) if text]
-        codes = (("OMIM", said["mim"]), ("NCBIGene", said.get("entrez", "")))
-        xrefs = [Alias(f"{space}:{code}", Scope.XREF) for space, code in codes if code]
-        gene = NodeRow(f"gene:{symbols[0]}", symbols[0], "gene", "", (*others, *xrefs))
-        genemap = places is _GENEMAP
-        for text in filter(None, map(str.strip, said["phenotypes"].split(";") if genemap else [said["phenotypes"]])):
+        names = [Alias(text, Scope.EXACT) for text in (*symbols[1:], said.get("title", "")) if text]
+        codes = [f"OMIM:{said['mim']}", *(f"NCBIGene:{said[k]}" for k in ("entrez",) if said.get(k))]
+        xrefs = [Alias(code, Scope.XREF) for code in codes]
+        gene = NodeRow(f"gene:{symbols[0]}", symbols[0], "gene", "", (*names, *xrefs))
+        many = said["phenotypes"].split(";") if "title" in said else [said["phenotypes"]]
+        for text in filter(None, map(str.strip, many)):
             yield from _phenotype(text, gene, DroppedRow("a phenotype without its number in brackets", number, path))
 
 

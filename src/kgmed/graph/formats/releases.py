@@ -23,8 +23,8 @@ from kgmed.graph.formats.base import (
     need_file,
     published,
     reading,
-    records,
     text_at,
+    wanted_cells,
 )
 from kgmed.graph.formats.obo import UNSTATED
 from kgmed.graph.formats.scripts import dumped
@@ -218,8 +218,6 @@ _CONCEPTS = (("umls_cui", "umls"), ("snomed_conceptid", "SNOMEDCT"), ("concept_i
 
 _INDICATIONS = ("doid_id", "drugbank_id", "disease", "drug", "category")
 _OF = {"DM": "modifies", "SYM": "relieves", "NOT": "not_indicated_for"}
-_COUNTS = {"n_curators": "curators", "n_resources": "resources"}
-_PAIRS_MEND = "fetch the table again"
 
 
 @formats.register(
@@ -238,34 +236,20 @@ def read_pharmacotherapydb(path: Path | None, *, name: str = "", release: str = 
 
 
 def _indication_rows(path: Path) -> Iterator[Row]:
-    table = records(path, "\t")
-    number, head = next(table, (0, []))
-    head = [cell.strip() for cell in head]
-    if missing := [column for column in _INDICATIONS if column not in head]:
-        raise SourceError(path, number, f"has no column {', '.join(missing)}", _PAIRS_MEND)
+    """The pairs, each after its ends where they are met for the first time."""
     met: set[str] = set()
-    for number, cells in table:
-        if len(cells) != len(head):
-            raise SourceError(path, number, f"has {len(cells)} columns, not the {len(head)} of the header", _PAIRS_MEND)
-        yield from _pair(path, number, dict(zip(head, map(str.strip, cells), strict=True)), met)
-
-
-def _pair(path: Path, number: int, row: dict[str, str], met: set[str]) -> Iterator[Row]:
-    """A pair, after its ends where they are met for the first time."""
-    relation = _OF.get(row["category"])
-    ends: Sequence[tuple[str, str, str]] = (
-        (f"DRUGBANK:{row['drugbank_id']}", row["drug"], "drug"),
-        (row["doid_id"], row["disease"], "disease"),
-    )
-    if relation is None or not all(key.rpartition(":")[2] and name for key, name, _ in ends):
-        problem = f"has the category {row['category'][:9]!r}, or lacks a name or an id"
-        raise SourceError(path, number, problem, f"write one of {', '.join(_OF)}, and both ids and names")
-    for key, name, kind in ends:
-        if key not in met:
-            met.add(key)
-            yield NodeRow(key, name, kind)
-    counted = tuple((said, row[column]) for column, said in _COUNTS.items() if row.get(column))
-    yield EdgeRow(ends[0][0], relation, ends[1][0], 1.0, (Support("", counted),))
+    for number, row in wanted_cells(
+        path, _INDICATIONS, "fetch the table again", optional=("n_curators", "n_resources")
+    ):
+        doid, drugbank, disease, drug, category, curators, resources = map(str.strip, row)
+        if category not in _OF or not (doid and drugbank and disease and drug):
+            problem = f"has the category {category[:9]!r}, or lacks a name or an id"
+            raise SourceError(path, number, problem, f"write one of {', '.join(_OF)}, and both ids and names")
+        ends = (NodeRow(f"DRUGBANK:{drugbank}", drug, "drug"), NodeRow(doid, disease, "disease"))
+        yield from (node for node in ends if node.key not in met)
+        met |= {node.key for node in ends}
+        counted = tuple((said, n) for said, n in (("curators", curators), ("resources", resources)) if n)
+        yield EdgeRow(ends[0].key, _OF[category], doid, 1.0, (Support("", counted),))
 
 
 # --- SNOMED CT as it is released (RF2, the Snapshot folder): concepts, their descriptions and relationships.
@@ -276,21 +260,7 @@ _FSN = "900000000000003001"  # the fully specified name, as in "Gout (disorder)"
 _IS_A = "116680003"
 _TAG = re.compile(r"^(?P<name>.+) \((?P<tag>[^()]+)\)$")
 _RELEASE = re.compile(r"_(\d{8})\.txt$")
-_NEEDED = {
-    "Concept": ("id", "active"),
-    "Description": ("active", "conceptId", "languageCode", "typeId", "term"),
-    "Relationship": ("active", "sourceId", "destinationId", "typeId"),
-}
 _RF2_MEND = "name the folder of an RF2 release that holds its Snapshot files"
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The files of a release by what they hold."""
-
-    concepts: tuple[Path, ...]
-    descriptions: tuple[Path, ...]
-    relationships: tuple[Path, ...]
 
 
 @formats.register("rf2", holds=("sct2_Concept_*.txt", "**/sct2_Concept_Snapshot*.txt"))
@@ -298,15 +268,15 @@ def read_rf2(path: Path | None, *, name: str = "", release: str = "", language: 
     """The graph of a release folder, its names in a language; raises `BadInput` and `SourceError`."""
     if path is None or not path.is_dir():
         raise BadInput(f"a graph of the format rf2 needs a folder; {_RF2_MEND}")
-    files = Release(_snapshot(path, "Concept"), _snapshot(path, "Description"), _snapshot(path, "Relationship"))
-    dated = _RELEASE.search(files.concepts[0].name)
+    files = [_snapshot(path, what) for what in ("Concept", "Description", "Relationship")]
+    dated = _RELEASE.search(files[0][0].name)
     return Source(
         name=name or name_of(path),
         rows=lambda: _rf2_rows(files, language),
         release=release or (dated[1] if dated else ""),
         language=language,
         relations={"is a": Relation("is a", Role.IS_A)},
-        inputs=(*files.concepts, *files.descriptions, *files.relationships),
+        inputs=tuple(file for of in files for file in of),
     )
 
 
@@ -319,18 +289,17 @@ def _snapshot(path: Path, what: str) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _rf2_rows(files: Release, language: str) -> Iterator[Row]:
-    active = {cells[0] for file in files.concepts for cells in _active(file, "Concept")}
+def _rf2_rows(files: Sequence[Sequence[Path]], language: str) -> Iterator[Row]:
+    concepts, descriptions, relationships = files
+    active = {concept for (concept,) in _active(concepts, ("id",))}
     named: dict[str, str] = {}
-    for file in files.descriptions:
-        for concept, spoken, kind, term in (cells for cells in _active(file, "Description")):
-            if concept in active and spoken.partition("-")[0] == language:
-                yield from _described(concept, kind, term, named)
-    for file in files.relationships:
-        for source, target, kind in _active(file, "Relationship"):
-            if source in active and target in active:
-                relation = "is a" if kind == _IS_A else named.get(kind, kind)
-                yield EdgeRow(f"SNOMEDCT:{source}", relation, f"SNOMEDCT:{target}")
+    for concept, spoken, kind, term in _active(descriptions, ("conceptId", "languageCode", "typeId", "term")):
+        if concept in active and spoken.partition("-")[0] == language:
+            yield from _described(concept, kind, term, named)
+    for source, target, kind in _active(relationships, ("sourceId", "destinationId", "typeId")):
+        if source in active and target in active:
+            relation = "is a" if kind == _IS_A else named.get(kind, kind)
+            yield EdgeRow(f"SNOMEDCT:{source}", relation, f"SNOMEDCT:{target}")
 
 
 def _described(concept: str, kind: str, term: str, named: dict[str, str]) -> Iterator[NodeRow]:
@@ -345,22 +314,10 @@ def _described(concept: str, kind: str, term: str, named: dict[str, str]) -> Ite
         yield NodeRow(key, aliases=(Alias(term, Scope.EXACT),))
 
 
-def _active(path: Path, what: str) -> Iterator[Sequence[str]]:
+def _active(files: Sequence[Path], wanted: Sequence[str]) -> Iterator[Sequence[str]]:
     """The wanted cells of every active row; raises `SourceError`."""
-    rows = lines(path)
-    header = next(rows, (0, ""))[1].split("\t")
-    wanted = _NEEDED[what]
-    if missing := [column for column in wanted if column not in header]:
-        raise SourceError(path, 1, f"has no column {', '.join(missing)}", _RF2_MEND)
-    places, active = [header.index(column) for column in wanted if column != "active"], header.index("active")
-    for number, line in rows:
-        if not line:
-            continue
-        cells = line.split("\t")
-        if len(cells) != len(header):
-            raise SourceError(path, number, f"has {len(cells)} columns, not {len(header)}", "fetch the release again")
-        if cells[active] == "1":
-            yield [cells[place] for place in places]
+    rows = (row for file in files for _, row in wanted_cells(file, (*wanted, "active"), _RF2_MEND))
+    return (cells for *cells, active in rows if active == "1")
 
 
 # --- Names of ontology terms in other languages: Babelon tables, as HPO publishes its translations.
