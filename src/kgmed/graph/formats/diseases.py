@@ -70,8 +70,6 @@ def _files(path: Path) -> tuple[Path, ...]:
         files = tuple(sorted(path.glob("*.json")))
     if not files:
         raise SourceError(path, 0, "holds no .json file", "name the folder that does")
-    for file in files:
-        check_file(file)
     return files
 
 
@@ -308,6 +306,7 @@ def _escape(found: re.Match[str]) -> str:
 # genome in which no mutation was found, and no genes of the phenotype.
 
 _PHENOTYPE = re.compile(r"(?P<name>.*?)(?:, (?P<number>\d{6}))? ?\((?P<basis>[1-4])\)(?:, (?P<modes>.*))?$")
+_CODES = (("OMIM", "mim"), ("NCBIGene", "entrez"))
 _MORBIDMAP = ("phenotypes", "symbols", "mim", "place")
 _GENEMAP = ("chromosome", "start", "end", "place", "computed", "mim", "symbols", "title", "approved", "entrez",
             "ensembl", "comments", "phenotypes")  # fmt: skip
@@ -347,9 +346,8 @@ def _omim_rows(path: Path) -> Iterator[Row]:
             yield DroppedRow("a row without the symbol and the number of a gene", number, path)
             continue
         names = [Alias(text, Scope.EXACT) for text in (*symbols[1:], said.get("title", "")) if text]
-        codes = [f"OMIM:{said['mim']}", *(f"NCBIGene:{said[k]}" for k in ("entrez",) if said.get(k))]
-        xrefs = [Alias(code, Scope.XREF) for code in codes]
-        gene = NodeRow(f"gene:{symbols[0]}", symbols[0], "gene", "", (*names, *xrefs))
+        names += [Alias(f"{of}:{said[code]}", Scope.XREF) for of, code in _CODES if said.get(code)]
+        gene = NodeRow(f"gene:{symbols[0]}", symbols[0], "gene", "", tuple(names))
         many = said["phenotypes"].split(";") if "title" in said else [said["phenotypes"]]
         for text in filter(None, map(str.strip, many)):
             yield from _phenotype(text, gene, DroppedRow("a phenotype without its number in brackets", number, path))

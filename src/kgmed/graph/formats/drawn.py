@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
 from kgmed.graph.formats.base import POLARITY, columns_of, elements, first_lines, lines, name_of, need_file, told_by
-from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
+from kgmed.graph.formats.tables import TIED, TableRecord, read_tables, source_of
 from kgmed.language.text import one_line
 from kgmed.registry import formats
 
@@ -27,14 +27,7 @@ _MEND = "mend that line, or export it again"
 def _source(path: Path | None, what: str, name: str, release: str, read: Callable[[Path], Records]) -> Source:
     """The graph of the records of a file."""
     file = need_file(path, what)
-    reader = RecordReader(name or name_of(file), {}, {})
-    return Source(
-        name=reader.name,
-        rows=lambda: reader.again().rows([(file, read(file))]),
-        release=release,
-        relations=reader.relations,
-        inputs=(file,),
-    )
+    return source_of(lambda _: iter([(file, read(file))]), (file,), name or name_of(file), release, None, None)
 
 
 def _begins_gml(first: Sequence[str]) -> int:

@@ -380,16 +380,14 @@ def fields_of_document(path: Path) -> list[str]:
     """The fields of the first object of a JSON or YAML file that no format reads; [] where it has none."""
     with suppress(SourceError), streamed(path) as document:
         value = document.value()
-        value = next((one for one in value if isinstance(one, dict)), {}) if isinstance(value, list) else value
-        return list(value) if isinstance(value, dict) else []
+        return list(next((one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)), []))
     return []
 
 
 def _aspect(entry: Entry) -> bool:
     """Whether an object is an aspect of CX, which holds a list of objects."""
-    return any(isinstance(v, list) and any(isinstance(o, dict) for o in v) for v in entry.values()) and not (
-        entry.keys() & set(_ENTRY)
-    )
+    lists = [value for value in entry.values() if isinstance(value, list)]
+    return any(isinstance(one, dict) for of in lists for one in of) and not entry.keys() & set(_ENTRY)
 
 
 def is_document(path: Path) -> bool:

@@ -81,7 +81,6 @@ def _medrt_rows(path: Path) -> Iterator[Row]:
 # their frequency (4), genes (6), inheritance and onset (9). A finding that is never there is excluded; a gene that
 # Orphanet has not assessed is left out. Ids are those of HPO's annotations: ORPHA:58, HP:0000256, gene:GFAP.
 
-_NUMBER_IN = re.compile(r"\d+")
 _PMID = re.compile(r"(\d+)\[PMID\]")
 _COURSES = {"TypeOfInheritance": "has_inheritance", "AverageAgeOfOnset": "has_onset"}
 _NO_COURSE = frozenset({"", "Unknown", "No data available", "Not applicable", "Not yet documented"})
@@ -92,9 +91,8 @@ def read_orphadata(path: Path | None, *, name: str = "orphadata", release: str =
     """Orphadata from a file, or from all those of a folder; raises `SourceError`, for damage when its turn comes."""
     found = sorted(path.glob("*_product*.xml")) if path is not None and path.is_dir() else []
     files = tuple(found) or (need_file(path, "orphadata"),)
-    return Source(
-        name=name, rows=lambda: _orphadata_rows(files), release=release, inputs=files, **published("orphadata")
-    )
+    said = published("orphadata")
+    return Source(name=name, rows=lambda: _orphadata_rows(files), release=release, inputs=files, **said)
 
 
 def _orphadata_rows(files: Sequence[Path]) -> Iterator[Row]:
@@ -141,7 +139,7 @@ def _said_of(key: str, disorder: Element, source: str, line: int) -> Iterator[Ro
             yield DroppedRow("a finding without an id", line)
             continue
         yield NodeRow(term, text_at(one, "HPO/HPOTerm"), "phenotype")
-        bounds = [int(number) for number in _NUMBER_IN.findall(often.partition("(")[2])]  # Very frequent (99-80%)
+        bounds = [int(number) for number in re.findall(r"\d+", often.partition("(")[2])]  # Very frequent (99-80%)
         weight = sum(bounds) / len(bounds) / 100 if bounds else UNSTATED
         stated = {"frequency": often.lower(), "criterion": text_at(one, "DiagnosticCriteria/Name").lower()}
         yield EdgeRow(key, "has_phenotype" if weight else "excludes", term, weight or 1.0, _cited(source, **stated))
@@ -181,9 +179,8 @@ def _is_dump(first: Sequence[str]) -> int:
 def read_drugcentral(path: Path | None, *, name: str = "drugcentral", release: str = "") -> Source:
     """DrugCentral's drugs with their indications from a dump of its database, packed or not; raises `SourceError`."""
     file = need_file(path, "drugcentral")
-    return Source(
-        name=name, rows=lambda: _drugcentral_rows(file), release=release, inputs=(file,), **published("drugcentral")
-    )
+    said = published("drugcentral")
+    return Source(name=name, rows=lambda: _drugcentral_rows(file), release=release, inputs=(file,), **said)
 
 
 def _drugcentral_rows(path: Path) -> Iterator[Row]:

@@ -8,7 +8,7 @@ instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line ea
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from pathlib import Path
@@ -107,21 +107,26 @@ def read_tables(
     """The graph of a table, or of a folder of tables, of nodes and edges; raises `SourceError`."""
     files = _files(path)
     name = name or name_of(files[0] if path is None else path)
-    table = roles_from_toml(roles) if roles else RoleTable({}, {})
-    own = own_columns(columns) if columns else ()
+    return source_of(lambda own: _records(files, own), files, name, release, roles, columns)
+
+
+Own = tuple[tuple[str, str], ...]  # (what, column) as the user named them
+Files = Iterator[tuple[Path, Iterable["TableRecord | DroppedRow"]]]
+
+
+def source_of(
+    records: Callable[[Own], Files], files: tuple[Path, ...], name: str, release: str, roles: Path | None,
+    columns: Path | None,
+) -> Source:  # fmt: skip
+    """The graph of the records of files, with what the user says of its relations and columns."""
+    table, own = roles_from_toml(roles) if roles else RoleTable({}, {}), own_columns(columns) if columns else ()
     kinds = dict(table.kinds)
     reader = RecordReader(name, dict(table.relations), kinds)
-    return Source(
-        name=name,
-        rows=lambda: reader.again().rows(_records(files, own)),
-        release=release,
-        relations=reader.relations,
-        kinds=kinds,
-        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
-    )
+    rows, inputs = lambda: reader.again().rows(records(own)), (*files, *filter(None, (roles, columns)))
+    return Source(name=name, rows=rows, release=release, relations=reader.relations, kinds=kinds, inputs=inputs)
 
 
-def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
+def own_columns(path: Path) -> Own:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
     said = toml.read(path)
@@ -151,10 +156,10 @@ def nearest(path: Path) -> str:
         near = [(name, f"it does not begin with {' or '.join(starts)}") for name, starts in begun if starts][:3]
         mend = _PUT
     else:
-        header, word = _columns(path), "column"
-        mend = _MAP if len(header) > 1 else _PUT
+        header, word, mend = _columns(path), "column", _MAP
         if is_yaml(path) or header[0][:1] in ("{", "["):
             header, word, mend = fields_of_document(path), "field", _PUT
+        mend = mend if len(header) > 1 else _PUT
         lacks = {name: [w for w in wanted if column(header, COLUMNS[w]) < 0] for name, wanted in _WANTED.items()}
         best = sorted(lacks.items(), key=lambda one: len(one[1]))
         near = [(name, f"it has no {word} for the {' and the '.join(found)}" if found else "") for name, found in best]

@@ -52,7 +52,6 @@ _SUFFIXES = (".txt", ".tsv", ".csv")
 _SURE = COLUMNS["relation"][:7]  # of three columns these tell a header where they stand in the middle
 _MORE = ("weight", "source", "references", *POLARITY)
 _FIELDS = ("head", "relation", "tail", *_MORE)
-_NONE = ("",) * len(_MORE)
 _NUMBERED = ("entity2id.txt", "relation2id.txt")
 _SQL = re.compile(r"\s*(?:--|(?:create|insert|drop|set|begin|use|copy|lock|alter)\b.*[;(]\s*$)", re.IGNORECASE)
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
@@ -120,7 +119,12 @@ def _numbered(files: Sequence[Path], *, keep: bool) -> Iterator[EdgeRow | Droppe
             if ids and not (len(ids) == 3 and ids[0] in called[0] and ids[1] in called[0] and ids[2] in called[1]):
                 yield DroppedRow("no numbers of two entities and a relation", number, path)
             elif ids:
-                yield _edge(path, number, [called[0][ids[0]], called[1][ids[2]], called[0][ids[1]], *_NONE], keep=keep)
+                yield _edge(
+                    path,
+                    number,
+                    [called[0][ids[0]], called[1][ids[2]], called[0][ids[1]], *[""] * len(_MORE)],
+                    keep=keep,
+                )
 
 
 def bracketed(name: str, *, drug: bool = False) -> tuple[Alias, ...]:
