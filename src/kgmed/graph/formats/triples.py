@@ -119,12 +119,8 @@ def _numbered(files: Sequence[Path], *, keep: bool) -> Iterator[EdgeRow | Droppe
             if ids and not (len(ids) == 3 and ids[0] in called[0] and ids[1] in called[0] and ids[2] in called[1]):
                 yield DroppedRow("no numbers of two entities and a relation", number, path)
             elif ids:
-                yield _edge(
-                    path,
-                    number,
-                    [called[0][ids[0]], called[1][ids[2]], called[0][ids[1]], *[""] * len(_MORE)],
-                    keep=keep,
-                )
+                triple = [called[0][ids[0]], called[1][ids[2]], called[0][ids[1]], *[""] * len(_MORE)]
+                yield _edge(path, number, triple, keep=keep)
 
 
 def bracketed(name: str, *, drug: bool = False) -> tuple[Alias, ...]:
