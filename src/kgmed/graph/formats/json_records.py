@@ -253,6 +253,7 @@ DISEASES = toml.read(Path(__file__).with_name("diseases.toml"))
 # fields and columns that name a disease
 NAMES = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
 RELATIONS: Mapping[str, str] = DISEASES["columns"]
+_NAMES = 1000  # in one list of an entry; a longer list is none of names (ours)
 
 
 def flattened(entry: Entry) -> Entry:
@@ -312,7 +313,12 @@ def _by_name(document: JsonStream) -> bool:
         for key in document.members() if document.peek() == "{" else ():
             if key in _BY_ID or document.peek() == "{":
                 return False
-            fields[key] = document.value()
+            listed = document.peek() == "["
+            fields[key] = [] if listed else document.value()
+            for _ in document.items() if listed else ():
+                if document.peek() in "[{" or len(fields[key]) > _NAMES:
+                    return False
+                fields[key].append(document.value())
         if not by_disease(fields, name):
             return False
         if number:

@@ -40,13 +40,8 @@ def read_medrt(path: Path | None, *, name: str = "med-rt", release: str = "") ->
     if path is not None and path.is_dir():
         path = next(iter(sorted(path.glob("*MEDRT*.xml"))), path / "Core_MEDRT_XML.xml")
     file = need_file(path, "medrt")
-    return Source(
-        name=name,
-        rows=lambda: _medrt_rows(file),
-        release=release or _release_in(file),
-        inputs=(file,),
-        **published("medrt"),
-    )
+    said, release = published("medrt"), release or _release_in(file)
+    return Source(name=name, rows=lambda: _medrt_rows(file), release=release, inputs=(file,), **said)
 
 
 def _release_in(path: Path) -> str:
@@ -223,13 +218,8 @@ _OF = {"DM": "modifies", "SYM": "relieves", "NOT": "not_indicated_for"}
 def read_pharmacotherapydb(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a table of indications; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "pharmacotherapydb")
-    return Source(
-        name=name or name_of(file),
-        rows=lambda: _indication_rows(file),
-        release=release,
-        inputs=(file,),
-        **published("pharmacotherapydb"),
-    )
+    said, name = published("pharmacotherapydb"), name or name_of(file)
+    return Source(name=name, rows=lambda: _indication_rows(file), release=release, inputs=(file,), **said)
 
 
 def _indication_rows(path: Path) -> Iterator[Row]:
