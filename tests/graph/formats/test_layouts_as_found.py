@@ -584,6 +584,24 @@ def test_a_file_whose_columns_are_not_known_is_mapped_by_one_command(tmp_path: P
     assert {t.tail.name: round(t.weight, 1) for t in load("mine").neighbours("mine:gout")} == {PAIN: 0.5, "fever": 0.2}
 
 
+def test_xml_is_told_by_its_top_element_whatever_its_suffix_and_encoding(tmp_path: Path) -> None:
+    disorder = (
+        "<JDBOR><Disorder><OrphaCode>1</OrphaCode><Name>Ménière</Name><HPODisorderAssociationList>"
+        "<HPODisorderAssociation><HPO><HPOId>HP:1</HPOId><HPOTerm>vertigo</HPOTerm></HPO></HPODisorderAssociation>"
+        "</HPODisorderAssociationList></Disorder></JDBOR>"
+    )
+    path = tmp_path / "x.xml"
+    path.write_bytes(f'<?xml version="1.0" encoding="ISO-8859-1"?>\n{disorder}'.encode("latin-1"))
+    build_graph("mine", path)
+    assert [match.entity.id for match in load("mine").lookup("Ménière")] == ["ORPHA:1"]
+    pytest.importorskip("pyoxigraph")
+    path.write_text(
+        '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+        '<rdf:Description rdf:about="http://e/gout"><e:hasSymptom rdf:resource="http://e/pain"/></rdf:Description></rdf:RDF>'
+    )
+    assert found(path) == {("finding", "pain")}
+
+
 REFUSED = {
     "x.xml": ('<?xml version="1.0"?>\n<!-- c -->\n<cohort/>', r"graphml \(it does not begin with <graphml or <gexf"),
     "x.yaml": ("- patient: A\n  disease: gout\n", r"triples \(it has no field for the head and the relation and the"),

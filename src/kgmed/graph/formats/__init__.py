@@ -125,7 +125,7 @@ def _of_folder(path: Path) -> str:
 
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
-    from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, remark
+    from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, open_bytes, reading, remark
     from kgmed.graph.formats.json_records import is_yaml
 
     check_file(path)
@@ -133,6 +133,11 @@ def _of_file(path: Path) -> str:
     for suffix in map(str.casefold, path.suffixes):
         if named := [f.name for f in known if suffix in f.suffixes]:
             return named[0]
+    with reading(path), open_bytes(path) as file:
+        begin = _DECLARATION.sub("", file.read(1 << 16).decode("utf-8-sig", "replace")).lstrip()
+    begun = max(((len(start), f.name) for f in known for start in f.starts if begin.startswith(start)), default=(0, ""))
+    if begun[0] and begin[0] == "<":  # XML may be in any encoding
+        return begun[1]
     first = [line for line in first_lines(path, 20) if line.strip()]
     if not first:
         raise empty(path)
@@ -142,10 +147,8 @@ def _of_file(path: Path) -> str:
 
         return format_of(path, ENTRIES)
     at, names = header_of(path)
-    begin = _DECLARATION.sub("", "\n".join(first)).lstrip()
-    begun = [(len(start), f.name) for f in known for start in f.starts if begin.startswith(start)]
     looked = [names, *filter(str.strip, first_lines(path, at + 20)[at:])][:2]
-    found = max(begun, default=(0, ""))[1] or _by_looks(looked)
+    found = begun[1] or _by_looks(looked)
     return "tables" if found == "triples" and at > 1 and remark([first[0]]) else found  # others begin with the header
 
 

@@ -279,7 +279,7 @@ def _delimited(
         if nodes and of and not spaces and "id" in said:
             said |= {"id": numbered(said["id"], of), "kind": said.get("kind", of)}
         if spaces:
-            said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if what in said}
+            said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if said.get(what)}
         is_edge = edges and "head" in said and "tail" in said
         for one in _each(said) if is_edge else (said,):
             yield TableRecord(number, {"relation": plain} | one if is_edge else one, is_edge or (edges and not nodes))
