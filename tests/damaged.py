@@ -73,6 +73,16 @@ SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the fi
         b"CREATE (a:Disease {name: 'g\\'out', id: 1})\nMERGE (b:Symptom {name: 'x; y'}) CREATE (a)-[:HAS]->(b);\n"
         b"UNWIND [{i: 0, p: {name: 'c'}}] AS row\nCREATE (n:Drug {id: row.i}) SET n += row.p;\n",
     ),
+    "orphadata": (
+        "orphadata",
+        "en_product4.xml",
+        b"<?xml version='1.0'?>\n<JDBOR>\n<Disorder><OrphaCode>58</OrphaCode><Name>gout</Name>\n"
+        b"<HPODisorderAssociationList><HPODisorderAssociation><HPO><HPOId>HP:1</HPOId><HPOTerm>pain</HPOTerm></HPO>"
+        b"<HPOFrequency><Name>Often (9-8%)</Name></HPOFrequency>"
+        b"</HPODisorderAssociation></HPODisorderAssociationList></Disorder></JDBOR>\n",
+    ),
+    "omim": ("omim", "morbidmap.txt", b"# Phenotype\n{gout}, 100001 (3)\tABC1, A\t100002\t1p1\n"),
+    "matrix": ("tables", "m.csv", b"drug,gout,flu\ncolchicine,1,0\n"),
     "gremlin": (
         "script",
         "a.gremlin",

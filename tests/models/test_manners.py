@@ -12,7 +12,7 @@ import pytest
 from json_server import JsonServer, Said, serving
 from kgmed.errors import Busy, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.asking import listening, spoken, streamed, streamed_reply, strings_schema
-from kgmed.models.base import LLM, Message, Reply
+from kgmed.models.base import LLM, Message, Reply, Tool, offering
 from kgmed.models.hosted import Anthropic, OpenAI
 from kgmed.models.limits import RecordedLLM, ReplyLimit, ThinkingRoom
 from loopback import Quiet, running
@@ -286,6 +286,88 @@ def test_what_templates_and_gateways_leave_in_a_reply_is_taken_out(text: str, si
 )
 def test_what_only_looks_like_a_mark_stays(text: str) -> None:
     assert spoken(Reply(text)).text == text
+
+
+# --- Ollama: every chunk says its role, thinking is in `reasoning` beside an empty content, unknown fields are passed
+# over, a refusal has neither param nor code, and a model that stops while it speaks leaves an empty chunk and no end
+# (middleware/openai.go and openai/openai.go of Ollama).
+
+
+class Ollama:
+    """One model, which thinks so many tokens first if it can; `broken` = its runner stops after the first word."""
+
+    def __init__(self, *, thinks: int = 0, tools: bool = True, broken: bool = False) -> None:
+        self.thinks, self.tools, self.broken = thinks, tools, broken
+
+    def __call__(self, asked: Any) -> Said:
+        if asked["model"] != "m":
+            return self.refused(f'model "{asked["model"]}" not found, try pulling it first', 404, "not_found_error")
+        if asked.get("tools") and not self.tools:
+            return self.refused('"registry.ollama.ai/library/m:latest" does not support tools', 400)
+        done = asked["max_tokens"] > self.thinks
+        pieces = [("", "Maybe "), ("", "gout.")] if self.thinks else []
+        pieces += [("Go", ""), ("ut.", "")] if done else []
+        finish = "stop" if done else "length"
+        if not asked.get("stream"):
+            content, thought = ("".join(part) for part in zip(*pieces, strict=True))
+            return Said({"id": "chatcmpl-1", "system_fingerprint": "fp_ollama", **completion(content, finish, **(
+                {"reasoning": thought} if thought else {}))})  # fmt: skip
+        chunks = [self.chunk(content, thought) for content, thought in pieces]
+        if self.broken:
+            chunks = [chunks[0], self.chunk("", "")]
+        else:
+            chunks.append(self.chunk("", "", finish))
+            if asked.get("stream_options", {}).get("include_usage"):
+                usage = {"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}
+                chunks.append({**chunks[-1], "choices": [], "usage": usage})
+        lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + ([] if self.broken else ["data: [DONE]\n\n"])
+        return Said("".join(lines).encode(), headers={"Content-Type": "text/event-stream"})
+
+    @staticmethod
+    def refused(message: str, status: int, kind: str = "invalid_request_error") -> Said:
+        return Said({"error": {"message": message, "type": kind, "param": None, "code": None}}, status)
+
+    @staticmethod
+    def chunk(content: str, thought: str, finish: str | None = None) -> dict[str, Any]:
+        delta = {"role": "assistant", "content": content, **({"reasoning": thought} if thought else {})}
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m", "system_fingerprint": "fp_ollama"}
+        return {**head, "choices": [choice]}
+
+
+@pytest.mark.parametrize("thinks", [0, 700])
+@pytest.mark.parametrize("way", ["call", "json", "stream"])
+def test_ollama_is_asked_and_its_thinking_is_told_to_nobody(server: JsonServer, thinks: int, way: str) -> None:
+    server.answers = Ollama(thinks=thinks)
+    llm = ThinkingRoom(model(server))
+    heard: list[str] = []
+    with listening(heard.append, heard.clear):
+        ask = {"call": lambda: llm(HELLO, max_tokens=32), "json": lambda: llm.as_json(HELLO, SCHEMA, max_tokens=32)}
+        reply = ask.get(way, lambda: streamed_reply(llm, HELLO, max_tokens=32))()
+    assert (reply.text, reply.tokens_out) == ("Gout.", 9)
+    assert [asked["max_tokens"] for asked in server.asked] == ([32, 8_224] if thinks else [32])
+    assert "".join(heard) in ("", "Gout.")
+
+
+def test_ollamas_refusals_are_told_or_kept_to(server: JsonServer) -> None:
+    server.answers = Ollama(tools=False)
+    with pytest.raises(Unavailable, match=r"no model 'n'.*try pulling it first"):
+        OpenAI("n", f"{server.url}/v1", retries=0, environment={})(HELLO)
+    llm = model(server)
+    with offering([Tool("find", "Finds.", {})]):
+        assert [llm(HELLO).text, llm(HELLO).text] == ["Gout.", "Gout."]
+    assert [bool(asked.get("tools")) for asked in server.asked[1:]] == [True, False, False]
+
+
+def test_a_model_of_ollama_that_stops_while_it_speaks_is_no_reply(server: JsonServer) -> None:
+    server.answers = Ollama(broken=True)
+    with pytest.raises(Busy, match="broke off"):
+        list(streamed(model(server), HELLO))
+    server.answers = lambda asked: Ollama.refused(
+        "llama runner process has terminated: exit status 2", 500, "api_error"
+    )
+    with pytest.raises(Busy, match="llama runner process has terminated"):
+        model(server)(HELLO)
 
 
 # --- What breaks on the way.

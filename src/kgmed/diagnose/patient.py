@@ -3,31 +3,15 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from kgmed import toml
 from kgmed.errors import BadInput
 
 SEXES = ("", "female", "male")
 HPO_ID = re.compile(r"HP:\d{7}")
 ONSETS: dict[str, tuple[float, float]] = {  # HPO's terms of onset: from and up to which age, in years
-    "HP:0030674": (-0.75, 0),  # antenatal
-    "HP:0011460": (-0.75, 0),  # embryonal
-    "HP:0011461": (-0.75, 0),  # fetal
-    "HP:0034197": (-0.75, 0),  # third trimester
-    "HP:0034198": (-0.75, 0),  # second trimester
-    "HP:0034199": (-0.75, 0),  # late first trimester
-    "HP:0003577": (0, 0),  # congenital
-    "HP:0003623": (0, 28 / 365),  # neonatal
-    "HP:0003593": (28 / 365, 1),  # infantile
-    "HP:0011463": (1, 5),  # childhood
-    "HP:0003621": (5, 15),  # juvenile
-    "HP:0410280": (0, 16),  # paediatric
-    "HP:0011462": (16, 40),  # young adult
-    "HP:0025708": (16, 19),  # early young adult
-    "HP:0025709": (19, 25),  # intermediate young adult
-    "HP:0025710": (25, 40),  # late young adult
-    "HP:0003581": (16, 120),  # adult
-    "HP:0003596": (40, 60),  # middle age
-    "HP:0003584": (60, 120),  # late
+    term: (first, last) for term, (first, last) in toml.read(Path(__file__).with_name("onsets.toml")).items()
 }
 _ISO = re.compile(r"P(?:(\d{1,3})Y)?(?:(\d{1,4})M)?(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T[\dHMS.]*)?")
 _PLAIN = re.compile(r"(\d{1,3}(?:\.\d{1,4})?) ?(y|m|w|d|years?|months?|weeks?|days?)?")

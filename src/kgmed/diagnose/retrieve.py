@@ -183,12 +183,7 @@ class Diagnosis:
         return found
 
     def _best(
-        self,
-        model: DiagnosisEngine,
-        scores: Floats,
-        fits: Floats,
-        groups: Sequence[People],
-        named: Container[str],
+        self, model: DiagnosisEngine, scores: Floats, fits: Floats, groups: Sequence[People], named: Container[str]
     ) -> list[tuple[int, float]]:
         """The best diseases (nodes) with their scores, one of each name, ties by number; none that is `named`.
 

@@ -91,17 +91,8 @@ class Unpacked:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip, or a tar of anything but JSON (which `disease_json` reads without unpacking it)."""
-    if path.suffix.casefold() == ".zip":
-        return True
-    if not set(path.suffixes) & _TARS or not path.is_file():
-        return False
-    try:
-        with tarfile.open(path) as archive:
-            member = next((m for m in archive if m.isreg() and not Path(m.name).name.startswith(".")), None)
-    except (OSError, tarfile.TarError, *DAMAGED_ZIP):
-        return False
-    return member is not None and not member.name.endswith(".json")
+    """Whether a file is a zip or a tar by its name."""
+    return path.suffix.casefold() == ".zip" or (bool(set(path.suffixes) & _TARS) and path.is_file())
 
 
 def unpacked(path: Path) -> Unpacked:

@@ -192,10 +192,7 @@ def lend(
 
 
 def serve(
-    whole: LocalGraph,
-    parts: Sequence[LocalGraph],
-    encoder: Encoder,
-    progress: Progress = lambda what, done, of: None,
+    whole: LocalGraph, parts: Sequence[LocalGraph], encoder: Encoder, progress: Progress = lambda what, done, of: None
 ) -> int:
     """How many names of several graphs as one have vectors now through the map of the part that learnt most names.
 

@@ -109,10 +109,7 @@ class CorrectedReader:
 
 
 ELSEWHERE, UNGROUNDED, RIGHT = 1, 2, 3  # what the check may say, by the numbers of the prompt
-_UNVERIFIED = {
-    "en": "I do not know: no answer stood up to the check.",
-    "zh": "我不知道：没有答案通过核查。",
-}
+_UNVERIFIED = {"en": "I do not know: no answer stood up to the check.", "zh": "我不知道：没有答案通过核查。"}
 
 
 @dataclass(frozen=True, slots=True)

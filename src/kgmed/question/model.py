@@ -301,13 +301,7 @@ def _units(text: str, names: Sequence[Span]) -> tuple[list[str], list[int]]:
 
 
 def _said(
-    text: str,
-    names: Sequence[Span],
-    at: int,
-    order: _Order,
-    left: Sequence[str],
-    right: Sequence[str],
-    intent: str,
+    text: str, names: Sequence[Span], at: int, order: _Order, left: Sequence[str], right: Sequence[str], intent: str
 ) -> Iterator[str]:
     name = names[at]
     mask = MASKS.get(name.kind)

@@ -15,9 +15,10 @@ from graph.formats.test_layouts import GOUT, LAYOUTS
 from kgmed.errors import BadInput
 from kgmed.graph import formats
 from kgmed.graph.doctor import preview
-from language.test_growth import RATIO, SHORT, TIMES, TRIES, seconds
+from language.test_growth import RATIO, TIMES, TRIES, seconds
 
-LENGTH = 30_000  # characters of the shorter run
+LENGTH = 12_000  # characters of the shorter run
+SHORT = 0.05  # seconds of the longer run, below which nothing is compared
 SURELY_NOT = 6.0  # a ratio at the first try below which no more are made
 UNITS = ("1", "12 ", "A_", "甲", " ", "\t", "\n", ",", ";", "|", ":", "{", '"', "'", "\\", "(", "[", "<", "&", "nan,")
 Take = Callable[[str], object]
@@ -61,7 +62,7 @@ def hurting(path: Path, format: str, whole: Path) -> list[tuple[str, int, str]]:
 
 def test_a_reader_that_looks_at_all_that_follows_each_character_is_told(tmp_path: Path) -> None:
     def take(text: str) -> object:
-        return [text.count("z", at) for at in range(0, len(text), 12)]
+        return [text.count("z", at) for at in range(0, len(text), 4)]
 
     assert grows(take, "a,b", 1, "1")
 

@@ -371,10 +371,10 @@ DENYING: dict[str, Mapping[str, str]] = {
     "Cypher": {"x.cypher": denied_cypher()},
     "SQL": {"x.sql": denied_sql()},
 }  # fmt: skip
-DENY_ELSEWHERE = {"hpo", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
+DENY_ELSEWHERE = {"hpo", "orphadata", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
 DENY_NOTHING = {  # whose rows have no field that could
-    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "pubtator", "rf2", "sif",
-    "umls", "who-eml",
+    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "omim", "pubtator", "rf2",
+    "sif", "umls", "who-eml",
 }  # fmt: skip
 
 
@@ -582,6 +582,47 @@ def test_a_file_whose_columns_are_not_known_is_mapped_by_one_command(tmp_path: P
     (tmp_path / "map.toml").write_text(proposed, encoding="utf-8")
     build_graph("mine", own, columns=tmp_path / "map.toml")
     assert {t.tail.name: round(t.weight, 1) for t in load("mine").neighbours("mine:gout")} == {PAIN: 0.5, "fever": 0.2}
+
+
+def test_xml_is_told_by_its_top_element_whatever_its_suffix_and_encoding(tmp_path: Path) -> None:
+    disorder = (
+        "<JDBOR><Disorder><OrphaCode>1</OrphaCode><Name>Ménière</Name><HPODisorderAssociationList>"
+        "<HPODisorderAssociation><HPO><HPOId>HP:1</HPOId><HPOTerm>vertigo</HPOTerm></HPO></HPODisorderAssociation>"
+        "</HPODisorderAssociationList></Disorder></JDBOR>"
+    )
+    path = tmp_path / "x.xml"
+    path.write_bytes(f'<?xml version="1.0" encoding="ISO-8859-1"?>\n{disorder}'.encode("latin-1"))
+    build_graph("mine", path)
+    assert [match.entity.id for match in load("mine").lookup("Ménière")] == ["ORPHA:1"]
+    pytest.importorskip("pyoxigraph")
+    path.write_text(
+        '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+        '<rdf:Description rdf:about="http://e/gout"><e:hasSymptom rdf:resource="http://e/pain"/></rdf:Description></rdf:RDF>'
+    )
+    assert found(path) == {("finding", "pain")}
+
+
+REFUSED = {
+    "x.xml": ('<?xml version="1.0"?>\n<!-- c -->\n<cohort/>', r"graphml \(it does not begin with <graphml or <gexf"),
+    "x.yaml": ("- patient: A\n  disease: gout\n", r"triples \(it has no field for the head and the relation and the"),
+    "x.json": ('{"patient": "A", "disease": "gout"}', r"tables, of nodes \(it has no field for the id and the name\)"),
+    "x.txt": ("A000    Cholera\nA001    Cholera\n", r"triples \(it has no column for the head and the relation and"),
+    "folder": ("", r"tables \(it holds no \*\.csv"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_names_the_three_nearest_formats_and_what_they_miss(tmp_path: Path, name: str) -> None:
+    text, told = REFUSED[name]
+    path = tmp_path / name
+    if text:
+        path.write_text(text, encoding="utf-8")
+    else:
+        put(path, {"notes.txt": "nothing\n"})
+    with pytest.raises(SourceError, match=told) as refused:
+        build_graph("mine", path)
+    near = refused.value.mend.partition("nearest are ")[2]
+    assert sum(near.count(word) for word in ("(it has no", "(it does not", "(it holds no")) == 3
 
 
 # --- What the relation between two kinds of things means, and what ontologies call it.

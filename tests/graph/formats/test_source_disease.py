@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import BadInput, SourceError
+from kgmed.graph import formats
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, TextRow
 from kgmed.graph.formats import diseases
 from kgmed.graph.library import build_graph, load
@@ -148,11 +149,19 @@ def archive(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-def test_an_archive_is_read_member_by_member_and_never_unpacked(tmp_path: Path) -> None:
+def test_an_archive_of_entries_is_read_as_its_folder(tmp_path: Path) -> None:
     entry = json.dumps({"0": NESTED}).encode()
     path = archive(tmp_path / "m.tar.xz", {"a.json": entry, "../b.json": entry, "note.txt": b"x"})
-    assert list(diseases.read_disease_json(path).rows()) == NESTED_ROWS * 2
+    assert list(formats.read("", path).rows()) == NESTED_ROWS * 2
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_archive_of_json_may_hold_any_graph(tmp_path: Path) -> None:
+    nodes = [{"id": "a", "name": "gout"}, {"id": "b", "name": "pain"}]
+    edges = [{"source": "a", "target": "b", "relation": "has_symptom"}]
+    held = {"edges.json": json.dumps(edges).encode(), "nodes.json": json.dumps(nodes).encode()}
+    rows = list(formats.read("", archive(tmp_path / "m.tar.gz", held)).rows())
+    assert EdgeRow("m:a", "has_symptom", "m:b") in rows
 
 
 def test_a_folder_of_entries_is_read_in_the_order_of_names(tmp_path: Path) -> None:
@@ -185,7 +194,7 @@ def test_roles_of_entries_are_declared(tmp_path: Path) -> None:
         ('[{"name": "a"},\n', ":2: ends too early"),
         ('[{"name": "a"},\n{"name"', ":2: is no JSON"),
         ('{\n"0": ' + "[" * 100_000, ":2: is nested too deeply"),
-        ('{\n"0": {"name": "\\ud800"}}', ":2: holds a NUL or half"),
+        ('{\n"0": {"name": "\\ud800"}}', ":2: holds half a character"),
     ],
 )
 def test_a_damaged_entry_names_the_line(tmp_path: Path, text: str, said: str) -> None:
@@ -197,14 +206,14 @@ def test_a_damaged_entry_names_the_line(tmp_path: Path, text: str, said: str) ->
 def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
     path = archive(tmp_path / "m.tar.xz", {"a.json": json.dumps({"0": NESTED}).encode() * 50})
     path.write_bytes(path.read_bytes()[:150])
-    with pytest.raises(SourceError, match="archive is damaged"):
-        list(diseases.read_disease_json(path).rows())
+    with pytest.raises(SourceError, match="is no archive that can be read"):
+        list(formats.read("", path).rows())
 
 
 def test_a_member_names_itself_in_the_error(tmp_path: Path) -> None:
-    path = archive(tmp_path / "m.tar.xz", {"in\nner.json": b'{\n"0": 3}'})
-    with pytest.raises(SourceError, match=r"m\.tar\.xz/in\?ner\.json:2: is no JSON object"):
-        list(diseases.read_disease_json(path).rows())
+    path = archive(tmp_path / "m.tar.xz", {"inner.json": b'{\n"0": 3}', "other.json": b"{}"})
+    with pytest.raises(SourceError, match=r"m\.tar\.xz/inner\.json:2: is no JSON object"):
+        list(formats.read("", path).rows())
 
 
 def test_a_folder_without_entries_and_no_path_are_errors(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""MED-RT and DrugCentral, from files made after what their publishers describe."""
+"""MED-RT, DrugCentral, Orphadata and OMIM, from files made after what their publishers describe."""
 
 import gzip
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,44 @@ def test_a_dump_without_indications_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SourceError, match="holds no table omop_relationship"):
         list(formats.read("", tmp_path / "d.sql").rows())
+
+
+SMALL = Path(__file__).resolve().parents[3] / "bench" / "layouts.toml"
+FILES = {
+    layout["name"]: layout["files"] for layout in tomllib.loads(SMALL.read_text(encoding="utf-8"))["layout"]
+}  # fmt: skip
+
+
+def test_orphadata_in_a_folder_says_findings_genes_and_course_as_hpo_does(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for layout in ("Orphadata's findings", "Orphadata's genes", "Orphadata's natural history"):
+        for name, text in FILES[layout].items():
+            (tmp_path / "in" / name).write_text(text, "utf-8")
+    graph = built(tmp_path / "in", tmp_path)
+    findings = {t.tail.id: t for t in graph.neighbours("ORPHA:58")}
+    assert {key: t.relation.role for key, t in findings.items()} == {
+        "HP:0000256": Role.FINDING,
+        "HP:0001250": Role.EXCLUDES,
+    }
+    assert findings["HP:0000256"].weight == pytest.approx(0.895)
+    (support,) = findings["HP:0000256"].support
+    assert (support.reference, dict(support.qualifiers)["frequency"]) == ("PMID:22419176", "very frequent (99-80%)")
+    dysplasia = {(t.relation.role, t.head.id): t for t in graph.neighbours("ORPHA:166024")}
+    assert {s.reference for s in dysplasia[Role.GENE, "gene:KIF7"].support} == {"PMID:22587682", "PMID:17033973"}
+    names = ("HGNC:30497", "JBTS12", "kinesin family member 7")
+    assert [[match.entity.id for match in graph.lookup(name)] for name in names] == [["gene:KIF7"]] * 3
+    assert graph.manifest.dropped["a gene without a symbol, or not yet assessed"]["count"] == 1
+    assert graph.manifest.licence == "CC BY 4.0"
+
+
+def test_omim_says_how_a_gene_is_known_and_no_gene_where_no_mutation_was_found(tmp_path: Path) -> None:
+    (tmp_path / "morbidmap.txt").write_text(FILES["OMIM's morbidmap, marks"]["morbidmap.txt"], "utf-8")
+    graph = built(tmp_path / "morbidmap.txt", tmp_path)
+    ties = {t.head.id: t.relation.name for i in range(len(graph)) for t in graph.neighbours(graph.at(i).id)}
+    assert ties == {
+        "OMIM:202110": "associated_gene",
+        "OMIM:114480": "susceptibility_gene",
+        "OMIM:614691": "provisional_gene",
+        "OMIM:300500": "mapped_locus",
+        "OMIM:616093": "associated_gene",
+    }

@@ -14,6 +14,8 @@ from kgmed.evaluate.datasets.files import FETCH, text
 from kgmed.evaluate.items import DataSet, DataSetInfo, Task
 from kgmed.evaluate.linking import Sample
 from kgmed.evaluate.linking import read as samples
+from kgmed.graph import formats
+from kgmed.graph.base import Source
 from kgmed.graph.formats.releases import Document, documents
 from kgmed.registry import datasets
 
@@ -72,6 +74,11 @@ def read_abstracts(*paths: Path) -> Iterator[Document]:
 def read_marked(*paths: Path) -> list[Sample]:
     """The texts of files, or of the packed ones beside them, in turn; raises `SourceError`."""
     return [sample for path in paths for sample in samples(_packed(path))]
+
+
+def read_packed(path: Path, *, format: str, name: str) -> Source:
+    """The graph in an archive; raises `SourceError`."""
+    return formats.read(format, path, name=name)
 
 
 def _packed(path: Path) -> Path:

@@ -5,6 +5,7 @@ A new format is one file here, or in another package, with a function `read(path
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from kgmed.graph.packed import Unpacked, is_archive, recoded, unpacked
 from kgmed.registry import formats
 
 T = TypeVar("T")
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>(?:\s*<!--.*?-->)*", re.DOTALL)
 
 
 def read(format: str, path: Path | None = None, /, *, encoding: str = "", **options: Any) -> Source:
@@ -98,14 +100,9 @@ def detect(path: Path) -> str:
     """
     found = _of_folder(path) if path.is_dir() else _of_file(path)
     if not found:
-        from kgmed.graph.formats.tables import lacking
+        from kgmed.graph.formats.tables import nearest
 
-        near = "; ".join(f"{name} ({what})" for name, what in ([] if path.is_dir() else lacking(path)))
-        said = "say what columns mean by --map (begin with: kgmed graph map FILE), or write head, relation and tail"
-        mend = f"nearest are {near}: {said}" if near else (
-            f"name it by --format: {', '.join(formats.names())}; others can be written as a table of triples"
-        )  # fmt: skip
-        raise SourceError(path, 0, "is of no format that can be told by looking", mend)
+        raise SourceError(path, 0, "is of no format that can be told by looking", nearest(path))
     return found
 
 
@@ -121,12 +118,14 @@ def _mapped(path: Path) -> str:
 def _of_folder(path: Path) -> str:
     """The format of a folder by what it holds; "" where that does not tell."""
     held = [(len(p.replace("*", "")), f.name) for f in formats.all() for p in f.holds if any(path.glob(p))]
-    return max(held, default=(0, ""))[1]
+    found = max(held, default=(0, ""))[1]
+    inside = _of_file(min(path.glob("*.json"))) if found == "disease_json" else ""  # JSON may hold anything
+    return inside if inside == "tables" else found
 
 
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
-    from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, remark
+    from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, open_bytes, reading, remark
     from kgmed.graph.formats.json_records import is_yaml
 
     check_file(path)
@@ -134,6 +133,11 @@ def _of_file(path: Path) -> str:
     for suffix in map(str.casefold, path.suffixes):
         if named := [f.name for f in known if suffix in f.suffixes]:
             return named[0]
+    with reading(path), open_bytes(path) as file:
+        begin = _DECLARATION.sub("", file.read(1 << 16).decode("utf-8-sig", "replace")).lstrip()
+    begun = max(((len(start), f.name) for f in known for start in f.starts if begin.startswith(start)), default=(0, ""))
+    if begun[0] and begin[0] == "<":  # XML may be in any encoding
+        return begun[1]
     first = [line for line in first_lines(path, 20) if line.strip()]
     if not first:
         raise empty(path)
@@ -143,9 +147,8 @@ def _of_file(path: Path) -> str:
 
         return format_of(path, ENTRIES)
     at, names = header_of(path)
-    begun = [(len(start), f.name) for f in known for start in f.starts if first[0].startswith(start)]
     looked = [names, *filter(str.strip, first_lines(path, at + 20)[at:])][:2]
-    found = max(begun, default=(0, ""))[1] or _by_looks(looked)
+    found = begun[1] or _by_looks(looked)
     return "tables" if found == "triples" and at > 1 and remark([first[0]]) else found  # others begin with the header
 
 

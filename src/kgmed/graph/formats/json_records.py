@@ -4,14 +4,15 @@ import json
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from kgmed import toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import DroppedRow
-from kgmed.graph.formats.base import columns_of, first_lines, json_object, lines, open_bytes, reading
+from kgmed.graph.formats.base import COLUMNS, columns_of, first_lines, json_object, lines, open_bytes, reading
 
 # --- JSON and YAML files that are larger than memory: lists and objects are walked, and one element is held at a time.
 
@@ -65,6 +66,11 @@ class JsonStream:
             if not self._more():
                 return ""
 
+    def ahead(self, most: int = 80) -> str:
+        """So many of the next characters, of which the first is no space."""
+        self.peek()
+        return self._text[self._at : self._at + most]
+
     def take(self, wanted: str) -> None:
         """Go past a character; raises `SourceError` where another stands there."""
         if (found := self.peek()) != wanted:
@@ -73,7 +79,8 @@ class JsonStream:
 
     def value(self) -> Any:
         """The next value, whole; raises `SourceError`."""
-        self.peek()
+        if not self.peek():
+            raise self.fault("ends too early")
         decoder = json.JSONDecoder()
         while True:
             try:
@@ -149,6 +156,10 @@ class YamlStream(JsonStream):
         """The number of the line of this place."""
         return self._line
 
+    def ahead(self, most: int = 80) -> str:
+        """Nothing: what is next has been parsed already."""
+        return ""
+
     def _event(self) -> tuple[str, Any]:
         """What is next, and its sort; "" at the end."""
         while self._next is None:
@@ -188,6 +199,7 @@ class YamlStream(JsonStream):
 
     def members(self) -> Iterator[str]:
         """The keys of the object that is next; the value of each must be taken before the following."""
+        self.peek()
         self._took()
         while self._event()[0] != "MappingEnd":
             if self._event()[0] != "Scalar":
@@ -197,6 +209,7 @@ class YamlStream(JsonStream):
 
     def items(self) -> Iterator[None]:
         """Once for each element of the list that is next; it must be taken before the following."""
+        self.peek()
         self._took()
         while self._event()[0] != "SequenceEnd":
             yield
@@ -236,6 +249,11 @@ _INSIDE = ("data", "attributes", "properties", "metadata", "v")  # an object's o
 _BY_ID = ("nodes", "edges", "vertices", "links", "relationships", "rels")  # may be an object of objects by their id
 _NOT_READ = frozenset({"query_graph", "auxiliary_graphs", "workflow"})  # of TRAPI: about an answer, as its "results"
 _ENTRY = ("name", "gaishu_info")  # by which an entry of a disease is told, beside what it says of it
+DISEASES = toml.read(Path(__file__).with_name("diseases.toml"))
+# fields and columns that name a disease
+NAMES = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
+RELATIONS: Mapping[str, str] = DISEASES["columns"]
+_NAMES = 1000  # in one list of an entry; a longer list is none of names (ours)
 
 
 def flattened(entry: Entry) -> Entry:
@@ -265,12 +283,58 @@ def what_it_is(entry: Entry) -> str:
     return "edge" if known.edges else "node" if {"id", "name"} <= said or {"id", "kind"} <= said else ""
 
 
+def by_disease(entry: Entry, name: str = "") -> list[Entry]:
+    """The edges that an entry of a disease states in lists of names; `name` is the disease where no field names it.
+
+    One that is called by a field "name", or by nothing in the entry, is told by two such lists. What does not begin
+    with a disease, as a patient's record, is none.
+
+    >>> by_disease({"disease": "gout", "symptoms": ["joint pain"], "icd": "M10"})
+    [{'head': 'gout', 'head_kind': 'disease', 'relation': 'has_symptom', 'tail': 'joint pain'}]
+    >>> by_disease({"patient": "A", "disease": "gout", "symptoms": ["cough"]}), by_disease({"drugs": ["x"]}, "Boston")
+    ([], [])
+    """
+    fields = {str(key).casefold(): value for key, value in entry.items()}
+    first = next((key for key in fields if key not in COLUMNS["id"]), "")
+    called = name or (fields[first] if first in NAMES else "")
+    lists = [(RELATIONS[key], value) for key, value in fields.items() if key in RELATIONS and isinstance(value, list)]
+    if not isinstance(called, str) or not called or len(lists) < (2 if name or first == "name" else 1):
+        return []
+    known = {"head": called, "head_kind": "disease"}
+    return [{**known, "relation": tie, "tail": one} for tie, of in lists for one in of if isinstance(one, str) and one]
+
+
+def _by_name(document: JsonStream) -> bool:
+    """Whether a document is an object of entries of diseases under their names, by its first two."""
+    if document.peek() != "{":
+        return False
+    for number, name in enumerate(document.members()):
+        fields: dict[str, Any] = {}
+        for key in document.members() if document.peek() == "{" else ():
+            if key in _BY_ID or document.peek() == "{":
+                return False
+            listed = document.peek() == "["
+            fields[key] = [] if listed else document.value()
+            for _ in document.items() if listed else ():
+                if document.peek() in "[{" or len(fields[key]) > _NAMES:
+                    return False
+                fields[key].append(document.value())
+        if not by_disease(fields, name):
+            return False
+        if number:
+            return True
+    return False
+
+
 def format_of(path: Path, told: frozenset[str]) -> str:
     """The format of a JSON file by its content; "" where it is no graph. `told` are the fields of a disease's entry."""
     if not is_document(path):
         first = next((line for line in first_lines(path, 20) if line.strip()), "")
         entry = json_object(path, 1, first)
         return "" if isinstance(entry, DroppedRow) else _of_entry(entry, told)
+    with streamed(path) as document:
+        if _by_name(document):
+            return "tables"
     with streamed(path) as document:
         if document.peek() == "[":
             for _ in document.items():
@@ -318,9 +382,18 @@ def _of_entry(entry: Entry, told: frozenset[str]) -> str:
     return "tables" if what_it_is(entry) or _told_in(entry) != [entry] else ""
 
 
+def fields_of_document(path: Path) -> list[str]:
+    """The fields of the first object of a JSON or YAML file that no format reads; [] where it has none."""
+    with suppress(SourceError), streamed(path) as document:
+        value = document.value()
+        return list(next((one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)), []))
+    return []
+
+
 def _aspect(entry: Entry) -> bool:
     """Whether an object is an aspect of CX, which holds a list of objects."""
-    return any(isinstance(value, list) for value in entry.values()) and not entry.keys() & set(_ENTRY)
+    lists = [value for value in entry.values() if isinstance(value, list)]
+    return any(isinstance(one, dict) for of in lists for one in of) and not entry.keys() & set(_ENTRY)
 
 
 def is_document(path: Path) -> bool:
@@ -350,8 +423,13 @@ def objects(path: Path) -> Entries:
                 yield from ((number, one) for one in ([told] if isinstance(told, DroppedRow) else _told_in(told)))
         return
     number = 0
+    with streamed(path) as document:
+        named = _by_name(document)
     with TemporaryFile("w+", encoding="ascii") as later, streamed(path) as document:
-        for number, entry in _walk(document, top=True):
+        for name in document.members() if named else ():
+            number, entry = document.line, document.value()
+            yield from ((number, one) for one in by_disease(entry if isinstance(entry, dict) else {}, name))
+        for number, entry in () if named else _walk(document, top=True):
             row = number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
             if (what := what_it_is(entry)) == "node":
                 yield row
@@ -396,7 +474,7 @@ def _told_in(entry: Entry) -> list[Entry]:
     named: list[Entry] = [one for one in values if isinstance(one, dict) and what_it_is(one)]
     held = [value for value in values if isinstance(value, list)]
     ties: list[Entry] = [one for of in held for one in of if isinstance(one, dict) and what_it_is(one) == "edge"]
-    return named or ties or [entry]
+    return named or ties or by_disease(entry) or [entry]
 
 
 def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]:
@@ -405,7 +483,7 @@ def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]
         line, entry = document.line, _entry(document.value())
         if isinstance(entry, dict):
             aspect = "" if what_it_is(entry) else next((k for k, v in entry.items() if isinstance(v, list)), "")
-            held = entry[aspect] if aspect else _told_in(entry)
+            held = by_disease(entry) or (entry[aspect] if aspect else _told_in(entry))
             yield from ((line, one) for one in held if isinstance(one, dict))
         elif named:
             raise SourceError(document.path, line, "is no JSON object", "write objects with head, relation and tail")

@@ -5,7 +5,6 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ from kgmed.graph.formats.base import (
     check_file,
     denied,
     denies,
-    empty,
     infer,
     label_of,
     lines,
     name_of,
     need_file,
     published,
+    wanted_cells,
 )
 from kgmed.graph.formats.json_records import JsonStream, streamed
 from kgmed.graph.formats.rdf import curie
@@ -420,7 +419,7 @@ def _disease_rows(path: Path, known: Mapping[str, Term]) -> Iterator[Row]:
     findings: dict[tuple[str, str, str], _Finding] = {}
     shared: dict[tuple[str, ...], tuple[Support, ...]] = {}
     frequencies: dict[str, tuple[int, int] | float | None] = {}
-    for number, cells in _table(path, _ANNOTATIONS):
+    for number, cells in wanted_cells(path, _ANNOTATIONS, _DOWNLOAD):
         disease, title, qualifier, identifier, reference, evidence, onset, frequency, sex, modifier, aspect = cells
         term = known.get(identifier) or known.get(primary.get(identifier, ""))
         if term is None or term.obsolete:
@@ -504,7 +503,7 @@ def _gene_rows(path: Path) -> Iterator[Row]:
     """The genes, and an edge for each disease and gene."""
     genes: set[str] = set()
     pairs: set[tuple[str, str]] = set()
-    for number, (number_in_ncbi, symbol, disease) in _table(path, _GENES):
+    for number, (number_in_ncbi, symbol, disease) in wanted_cells(path, _GENES, _DOWNLOAD):
         if not (symbol and disease) or symbol == "-":
             yield DroppedRow("no gene symbol", number)
             continue
@@ -515,23 +514,6 @@ def _gene_rows(path: Path) -> Iterator[Row]:
         if (disease, key) not in pairs:
             pairs.add((disease, key))
             yield EdgeRow(disease, "associated_gene", key)
-
-
-def _table(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The wanted columns of each row of a tab-separated table with a header and # comments."""
-    rows = ((number, line.split("\t")) for number, line in lines(path) if line and not line.startswith("#"))
-    number, head = next(rows, (0, []))
-    if not head:
-        raise empty(path)
-    missing = [name for name in wanted if name not in head]
-    if missing:
-        raise SourceError(path, number, f"has no column {', '.join(missing)}", _DOWNLOAD)
-    pick = itemgetter(*(head.index(name) for name in wanted))
-    for number, cells in rows:
-        if len(cells) != len(head):
-            problem = f"has {len(cells)} columns, not the {len(head)} of the header"
-            raise SourceError(path, number, problem, _DOWNLOAD)
-        yield number, pick(cells)
 
 
 # OBO Graphs JSON, the layout in which OBO's ontologies are published beside OBO and OWL (obographs 0.3).

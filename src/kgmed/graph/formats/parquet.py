@@ -12,15 +12,8 @@ from typing import Any, NamedTuple
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Source
-from kgmed.graph.formats.base import RoleTable, check_file, name_of, reading, roles_from_toml, said_by
-from kgmed.graph.formats.tables import (
-    COLUMNS_MEND,
-    RecordReader,
-    TableRecord,
-    flat,
-    own_columns,
-    relation_of,
-)
+from kgmed.graph.formats.base import check_file, name_of, reading, said_by
+from kgmed.graph.formats.tables import COLUMNS_MEND, TableRecord, flat, relation_of, source_of
 from kgmed.graph.packed import FREE, bearable
 from kgmed.registry import formats
 
@@ -49,17 +42,7 @@ def read_parquet(
     files = tuple(sorted(path.rglob("*.parquet"))) if path.is_dir() else (path,)
     for file in files:
         check_file(file)
-    table = roles_from_toml(roles) if roles else RoleTable({}, {})
-    own, kinds = own_columns(columns) if columns else (), dict(table.kinds)
-    reader = RecordReader(name or name_of(path), dict(table.relations), kinds)
-    return Source(
-        name=reader.name,
-        rows=lambda: reader.again().rows(_columnar(files, own)),
-        release=release,
-        relations=reader.relations,
-        kinds=kinds,
-        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
-    )
+    return source_of(lambda own: _columnar(files, own), files, name or name_of(path), release, roles, columns)
 
 
 def _duckdb() -> Any:

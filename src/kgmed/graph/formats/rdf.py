@@ -165,7 +165,7 @@ def _triples(library: ModuleType, path: Path, *, lenient: bool) -> Iterator[Any]
 def _format(library: ModuleType, path: Path) -> Any:
     """The syntax of a file, by its suffix, or by how it begins; raises `SourceError` for OWL's other syntaxes."""
     known = library.RdfFormat
-    named = next((_SYNTAX[suffix] for suffix in path.suffixes if suffix in _SYNTAX), "TURTLE")
+    named = next((_SYNTAX[suffix] for suffix in path.suffixes if suffix in _SYNTAX), "")
     if named:
         return getattr(known, named)
     first = [line.lstrip() for line in first_lines(path, 20) if line.strip()]

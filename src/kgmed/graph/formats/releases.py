@@ -1,4 +1,4 @@
-"""Vocabularies and graphs of drugs as their publishers release them: MED-RT in XML, DrugCentral's dump,
+"""Vocabularies and graphs as their publishers release them: MED-RT and Orphadata in XML, DrugCentral's dump,
 PharmacotherapyDB's table, SNOMED CT in RF2, translations of ontologies as Babelon tables, and abstracts with
 concepts marked in PubTator.
 """
@@ -9,31 +9,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
     check_file,
+    elements,
     empty,
     kind_of,
     lines,
     name_of,
     need_file,
-    open_bytes,
     published,
     reading,
-    records,
-    xml_parser,
+    text_at,
+    wanted_cells,
 )
+from kgmed.graph.formats.obo import UNSTATED
 from kgmed.graph.formats.scripts import dumped
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
 
 # --- MED-RT: concepts and associations between them and those of RxNorm, MeSH and SNOMED CT.
-
-_BLOCK = 1 << 17
-_ENDS = tuple(f"{end}_{what}" for end in ("from", "to") for what in ("namespace", "code", "name"))
-_NAMED = frozenset({"name", "code", "namespace", *_ENDS})
 
 
 @formats.register("medrt", holds=("Core_MEDRT*.xml",), starts=("<terminology",))
@@ -42,13 +40,8 @@ def read_medrt(path: Path | None, *, name: str = "med-rt", release: str = "") ->
     if path is not None and path.is_dir():
         path = next(iter(sorted(path.glob("*MEDRT*.xml"))), path / "Core_MEDRT_XML.xml")
     file = need_file(path, "medrt")
-    return Source(
-        name=name,
-        rows=lambda: _medrt_rows(file),
-        release=release or _release_in(file),
-        inputs=(file,),
-        **published("medrt"),
-    )
+    said, release = published("medrt"), release or _release_in(file)
+    return Source(name=name, rows=lambda: _medrt_rows(file), release=release, inputs=(file,), **said)
 
 
 def _release_in(path: Path) -> str:
@@ -59,53 +52,112 @@ def _release_in(path: Path) -> str:
 def _medrt_rows(path: Path) -> Iterator[Row]:
     """A node for each concept, an edge for each association; ends in other vocabularies bear the name given there."""
     told: set[str] = set()
-    for line, element, said in _elements(path, ("concept", "association")):
-        if element == "concept":
-            if code := said.get("code", ""):
-                key = f"{said.get('namespace') or 'MED-RT'}:{code}"
+    for line, element in elements(path, ("concept", "association")):
+        name = text_at(element, "name")
+        if element.tag == "concept":
+            if code := text_at(element, "code"):
+                key = f"{text_at(element, 'namespace') or 'MED-RT'}:{code}"
                 told.add(key)
-                yield NodeRow(key, said.get("name", ""))
+                yield NodeRow(key, name)
             continue
-        ends = [(f"{said.get(f'{end}_namespace')}:{said.get(f'{end}_code', '')}", end) for end in ("from", "to")]
-        if not all(said.get(f"{end}_code") and said.get(f"{end}_namespace") for _, end in ends) or "name" not in said:
+        ends = [[text_at(element, f"{end}_{what}") for what in ("namespace", "code", "name")] for end in ("from", "to")]
+        if not (name and all(space and code for space, code, _ in ends)):
             yield DroppedRow("an association without both ends and a name", line)
             continue
-        for key, end in ends:
+        keys = [f"{space}:{code}" for space, code, _ in ends]
+        for key, end in zip(keys, ends, strict=True):
             if key not in told:
                 told.add(key)
-                yield NodeRow(key, said.get(f"{end}_name", ""))
-        yield EdgeRow(ends[0][0], said["name"], ends[1][0])
+                yield NodeRow(key, end[2])
+        yield EdgeRow(keys[0], name, keys[1])
 
 
-def _elements(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The elements of some names as they end: line, name, and the texts of the fields right below them."""
-    found: list[tuple[int, str, dict[str, str]]] = []
-    open_: list[str] = []
-    said: dict[str, str] = {}
-    text: list[str] = []
+# --- Orphadata: what Orphanet says of rare diseases, one file a topic: names and codes (en_product1.xml), findings with
+# their frequency (4), genes (6), inheritance and onset (9). A finding that is never there is excluded; a gene that
+# Orphanet has not assessed is left out. Ids are those of HPO's annotations: ORPHA:58, HP:0000256, gene:GFAP.
 
-    def start(tag: str, _: dict[str, str]) -> None:
-        open_.append(tag)
-        text.clear()
-        if tag in wanted:
-            said.clear()
+_PMID = re.compile(r"(\d+)\[PMID\]")
+_COURSES = {"TypeOfInheritance": "has_inheritance", "AverageAgeOfOnset": "has_onset"}
+_NO_COURSE = frozenset({"", "Unknown", "No data available", "Not applicable", "Not yet documented"})
 
-    def end(tag: str) -> None:
-        open_.pop()
-        if tag in wanted:
-            found.append((line(), tag, dict(said)))
-        elif open_ and open_[-1] in wanted and tag in _NAMED:
-            said.setdefault(tag, " ".join("".join(text).split()))
-        text.clear()
 
-    take, line = xml_parser(path, start, end, text.append, mend="fetch it again")
-    with reading(path), open_bytes(path) as file:
-        block = None
-        while block != b"":
-            block = file.read(_BLOCK)
-            take(block)
-            yield from found
-            found.clear()
+@formats.register("orphadata", holds=("*_product[1469]*.xml",), starts=("<JDBOR",))
+def read_orphadata(path: Path | None, *, name: str = "orphadata", release: str = "") -> Source:
+    """Orphadata from a file, or from all those of a folder; raises `SourceError`, for damage when its turn comes."""
+    found = sorted(path.glob("*_product*.xml")) if path is not None and path.is_dir() else []
+    files = tuple(found) or (need_file(path, "orphadata"),)
+    said = published("orphadata")
+    return Source(name=name, rows=lambda: _orphadata_rows(files), release=release, inputs=files, **said)
+
+
+def _orphadata_rows(files: Sequence[Path]) -> Iterator[Row]:
+    met: set[str] = set()
+    edges = 0
+    for file in files:
+        for line, element in elements(file, ("HPODisorderSetStatus", "Disorder")):
+            disorder = element if element.tag == "Disorder" else element.find("Disorder")
+            code = "" if disorder is None else text_at(disorder, "OrphaCode") or text_at(disorder, "OrphaNumber")
+            if disorder is None or not (code and text_at(disorder, "Name")):
+                yield DroppedRow("a disorder without a code and a name", line, file)
+                continue
+            yield _called(f"ORPHA:{code}", "disease", disorder)
+            for row in _said_of(f"ORPHA:{code}", disorder, text_at(element, "Source"), line):
+                edges += isinstance(row, EdgeRow)
+                if not (isinstance(row, NodeRow) and row.key in met):
+                    yield row
+                met |= {row.key} if isinstance(row, NodeRow) else set()
+    if not edges:
+        mend = "give en_product4.xml (findings), en_product6.xml (genes) or en_product9_ages.xml (inheritance, onset)"
+        raise SourceError(files[-1], 0, "says of no disease what it has", mend)
+
+
+def _called(key: str, kind: str, element: Element) -> NodeRow:
+    """A disease or a gene with its names, and its codes elsewhere where they mean the same."""
+    name = text_at(element, "Name")
+    names = {text_at(one, ".") for one in element.iterfind("SynonymList/Synonym")}
+    if kind == "gene":
+        names, name = names | {name}, text_at(element, "Symbol")
+    codes = [
+        f"{text_at(one, 'Source')}:{text_at(one, 'Reference')}"
+        for one in element.iterfind("ExternalReferenceList/ExternalReference")
+        if text_at(one, "DisorderMappingRelation/Name")[:1] in ("", "E")  # exact
+    ]
+    aliases = [Alias(text, Scope.EXACT) for text in sorted(names - {"", name})]
+    return NodeRow(key, name, kind, "", (*aliases, *(Alias(code, Scope.XREF) for code in codes)))
+
+
+def _said_of(key: str, disorder: Element, source: str, line: int) -> Iterator[Row]:
+    """The findings, genes, inheritance and onset of a disease, each after what it leads to."""
+    for one in disorder.iterfind("HPODisorderAssociationList/HPODisorderAssociation"):
+        term, often = text_at(one, "HPO/HPOId"), text_at(one, "HPOFrequency/Name")
+        if not term:
+            yield DroppedRow("a finding without an id", line)
+            continue
+        yield NodeRow(term, text_at(one, "HPO/HPOTerm"), "phenotype")
+        bounds = [int(number) for number in re.findall(r"\d+", often.partition("(")[2])]  # Very frequent (99-80%)
+        weight = sum(bounds) / len(bounds) / 100 if bounds else UNSTATED
+        stated = {"frequency": often.lower(), "criterion": text_at(one, "DiagnosticCriteria/Name").lower()}
+        yield EdgeRow(key, "has_phenotype" if weight else "excludes", term, weight or 1.0, _cited(source, **stated))
+    for one in disorder.iterfind("DisorderGeneAssociationList/DisorderGeneAssociation"):
+        gene, symbol = one.find("Gene"), text_at(one, "Gene/Symbol")
+        if gene is None or not symbol or text_at(one, "DisorderGeneAssociationStatus/Name") == "Not yet assessed":
+            yield DroppedRow("a gene without a symbol, or not yet assessed", line)
+            continue
+        yield _called(f"gene:{symbol}", "gene", gene)
+        tie = text_at(one, "DisorderGeneAssociationType/Name") or "gene of"
+        yield EdgeRow(f"gene:{symbol}", tie, key, 1.0, _cited(text_at(one, "SourceOfValidation")))
+    for what, relation in _COURSES.items():
+        for one in disorder.iterfind(f"{what}List/{what}"):
+            if (said := text_at(one, "Name")) not in _NO_COURSE:
+                yield NodeRow(f"orphadata:{said}", said)
+                yield EdgeRow(key, relation, f"orphadata:{said}")
+
+
+def _cited(source: str, **said: str) -> tuple[Support, ...]:
+    """What is said, once for each publication that a source names: 22587682[PMID]_17033973[PMID]."""
+    stated = tuple((what, text) for what, text in said.items() if text)
+    found = tuple(Support(f"PMID:{number}", stated) for number in dict.fromkeys(_PMID.findall(source)))
+    return found or ((Support("", stated),) if stated else ())
 
 
 # --- DrugCentral: what its database says of indications, by drug and concept.
@@ -122,13 +174,8 @@ def _is_dump(first: Sequence[str]) -> int:
 def read_drugcentral(path: Path | None, *, name: str = "drugcentral", release: str = "") -> Source:
     """DrugCentral's drugs with their indications from a dump of its database, packed or not; raises `SourceError`."""
     file = need_file(path, "drugcentral")
-    return Source(
-        name=name,
-        rows=lambda: _drugcentral_rows(file),
-        release=release,
-        inputs=(file,),
-        **published("drugcentral"),
-    )
+    said = published("drugcentral")
+    return Source(name=name, rows=lambda: _drugcentral_rows(file), release=release, inputs=(file,), **said)
 
 
 def _drugcentral_rows(path: Path) -> Iterator[Row]:
@@ -163,8 +210,6 @@ _CONCEPTS = (("umls_cui", "umls"), ("snomed_conceptid", "SNOMEDCT"), ("concept_i
 
 _INDICATIONS = ("doid_id", "drugbank_id", "disease", "drug", "category")
 _OF = {"DM": "modifies", "SYM": "relieves", "NOT": "not_indicated_for"}
-_COUNTS = {"n_curators": "curators", "n_resources": "resources"}
-_PAIRS_MEND = "fetch the table again"
 
 
 @formats.register(
@@ -173,44 +218,25 @@ _PAIRS_MEND = "fetch the table again"
 def read_pharmacotherapydb(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a table of indications; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "pharmacotherapydb")
-    return Source(
-        name=name or name_of(file),
-        rows=lambda: _indication_rows(file),
-        release=release,
-        inputs=(file,),
-        **published("pharmacotherapydb"),
-    )
+    said, name = published("pharmacotherapydb"), name or name_of(file)
+    return Source(name=name, rows=lambda: _indication_rows(file), release=release, inputs=(file,), **said)
 
 
 def _indication_rows(path: Path) -> Iterator[Row]:
-    table = records(path, "\t")
-    number, head = next(table, (0, []))
-    head = [cell.strip() for cell in head]
-    if missing := [column for column in _INDICATIONS if column not in head]:
-        raise SourceError(path, number, f"has no column {', '.join(missing)}", _PAIRS_MEND)
+    """The pairs, each after its ends where they are met for the first time."""
     met: set[str] = set()
-    for number, cells in table:
-        if len(cells) != len(head):
-            raise SourceError(path, number, f"has {len(cells)} columns, not the {len(head)} of the header", _PAIRS_MEND)
-        yield from _pair(path, number, dict(zip(head, map(str.strip, cells), strict=True)), met)
-
-
-def _pair(path: Path, number: int, row: dict[str, str], met: set[str]) -> Iterator[Row]:
-    """A pair, after its ends where they are met for the first time."""
-    relation = _OF.get(row["category"])
-    ends: Sequence[tuple[str, str, str]] = (
-        (f"DRUGBANK:{row['drugbank_id']}", row["drug"], "drug"),
-        (row["doid_id"], row["disease"], "disease"),
-    )
-    if relation is None or not all(key.rpartition(":")[2] and name for key, name, _ in ends):
-        problem = f"has the category {row['category'][:9]!r}, or lacks a name or an id"
-        raise SourceError(path, number, problem, f"write one of {', '.join(_OF)}, and both ids and names")
-    for key, name, kind in ends:
-        if key not in met:
-            met.add(key)
-            yield NodeRow(key, name, kind)
-    counted = tuple((said, row[column]) for column, said in _COUNTS.items() if row.get(column))
-    yield EdgeRow(ends[0][0], relation, ends[1][0], 1.0, (Support("", counted),))
+    for number, row in wanted_cells(
+        path, _INDICATIONS, "fetch the table again", optional=("n_curators", "n_resources")
+    ):
+        doid, drugbank, disease, drug, category, curators, resources = map(str.strip, row)
+        if category not in _OF or not (doid and drugbank and disease and drug):
+            problem = f"has the category {category[:9]!r}, or lacks a name or an id"
+            raise SourceError(path, number, problem, f"write one of {', '.join(_OF)}, and both ids and names")
+        ends = (NodeRow(f"DRUGBANK:{drugbank}", drug, "drug"), NodeRow(doid, disease, "disease"))
+        yield from (node for node in ends if node.key not in met)
+        met |= {node.key for node in ends}
+        counted = tuple((said, n) for said, n in (("curators", curators), ("resources", resources)) if n)
+        yield EdgeRow(ends[0].key, _OF[category], doid, 1.0, (Support("", counted),))
 
 
 # --- SNOMED CT as it is released (RF2, the Snapshot folder): concepts, their descriptions and relationships.
@@ -221,21 +247,7 @@ _FSN = "900000000000003001"  # the fully specified name, as in "Gout (disorder)"
 _IS_A = "116680003"
 _TAG = re.compile(r"^(?P<name>.+) \((?P<tag>[^()]+)\)$")
 _RELEASE = re.compile(r"_(\d{8})\.txt$")
-_NEEDED = {
-    "Concept": ("id", "active"),
-    "Description": ("active", "conceptId", "languageCode", "typeId", "term"),
-    "Relationship": ("active", "sourceId", "destinationId", "typeId"),
-}
 _RF2_MEND = "name the folder of an RF2 release that holds its Snapshot files"
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The files of a release by what they hold."""
-
-    concepts: tuple[Path, ...]
-    descriptions: tuple[Path, ...]
-    relationships: tuple[Path, ...]
 
 
 @formats.register("rf2", holds=("sct2_Concept_*.txt", "**/sct2_Concept_Snapshot*.txt"))
@@ -243,15 +255,15 @@ def read_rf2(path: Path | None, *, name: str = "", release: str = "", language: 
     """The graph of a release folder, its names in a language; raises `BadInput` and `SourceError`."""
     if path is None or not path.is_dir():
         raise BadInput(f"a graph of the format rf2 needs a folder; {_RF2_MEND}")
-    files = Release(_snapshot(path, "Concept"), _snapshot(path, "Description"), _snapshot(path, "Relationship"))
-    dated = _RELEASE.search(files.concepts[0].name)
+    files = [_snapshot(path, what) for what in ("Concept", "Description", "Relationship")]
+    dated = _RELEASE.search(files[0][0].name)
     return Source(
         name=name or name_of(path),
         rows=lambda: _rf2_rows(files, language),
         release=release or (dated[1] if dated else ""),
         language=language,
         relations={"is a": Relation("is a", Role.IS_A)},
-        inputs=(*files.concepts, *files.descriptions, *files.relationships),
+        inputs=tuple(file for of in files for file in of),
     )
 
 
@@ -264,18 +276,17 @@ def _snapshot(path: Path, what: str) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _rf2_rows(files: Release, language: str) -> Iterator[Row]:
-    active = {cells[0] for file in files.concepts for cells in _active(file, "Concept")}
+def _rf2_rows(files: Sequence[Sequence[Path]], language: str) -> Iterator[Row]:
+    concepts, descriptions, relationships = files
+    active = {concept for (concept,) in _active(concepts, ("id",))}
     named: dict[str, str] = {}
-    for file in files.descriptions:
-        for concept, spoken, kind, term in (cells for cells in _active(file, "Description")):
-            if concept in active and spoken.partition("-")[0] == language:
-                yield from _described(concept, kind, term, named)
-    for file in files.relationships:
-        for source, target, kind in _active(file, "Relationship"):
-            if source in active and target in active:
-                relation = "is a" if kind == _IS_A else named.get(kind, kind)
-                yield EdgeRow(f"SNOMEDCT:{source}", relation, f"SNOMEDCT:{target}")
+    for concept, spoken, kind, term in _active(descriptions, ("conceptId", "languageCode", "typeId", "term")):
+        if concept in active and spoken.partition("-")[0] == language:
+            yield from _described(concept, kind, term, named)
+    for source, target, kind in _active(relationships, ("sourceId", "destinationId", "typeId")):
+        if source in active and target in active:
+            relation = "is a" if kind == _IS_A else named.get(kind, kind)
+            yield EdgeRow(f"SNOMEDCT:{source}", relation, f"SNOMEDCT:{target}")
 
 
 def _described(concept: str, kind: str, term: str, named: dict[str, str]) -> Iterator[NodeRow]:
@@ -290,22 +301,10 @@ def _described(concept: str, kind: str, term: str, named: dict[str, str]) -> Ite
         yield NodeRow(key, aliases=(Alias(term, Scope.EXACT),))
 
 
-def _active(path: Path, what: str) -> Iterator[Sequence[str]]:
+def _active(files: Sequence[Path], wanted: Sequence[str]) -> Iterator[Sequence[str]]:
     """The wanted cells of every active row; raises `SourceError`."""
-    rows = lines(path)
-    header = next(rows, (0, ""))[1].split("\t")
-    wanted = _NEEDED[what]
-    if missing := [column for column in wanted if column not in header]:
-        raise SourceError(path, 1, f"has no column {', '.join(missing)}", _RF2_MEND)
-    places, active = [header.index(column) for column in wanted if column != "active"], header.index("active")
-    for number, line in rows:
-        if not line:
-            continue
-        cells = line.split("\t")
-        if len(cells) != len(header):
-            raise SourceError(path, number, f"has {len(cells)} columns, not {len(header)}", "fetch the release again")
-        if cells[active] == "1":
-            yield [cells[place] for place in places]
+    rows = (row for file in files for _, row in wanted_cells(file, (*wanted, "active"), _RF2_MEND))
+    return (cells for *cells, active in rows if active == "1")
 
 
 # --- Names of ontology terms in other languages: Babelon tables, as HPO publishes its translations.

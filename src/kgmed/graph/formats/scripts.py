@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
-from kgmed.graph.formats.base import POLARITY, Kinds, columns_of, lines, name_of, need_file, thing_of
-from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, fields_of, flat, numbered
-from kgmed.records import Relation
+from kgmed.graph.formats.base import POLARITY, columns_of, lines, name_of, need_file, thing_of
+from kgmed.graph.formats.tables import TIED, TableRecord, fields_of, flat, numbered, source_of
 from kgmed.registry import formats
 
 _TOKEN = re.compile(
@@ -467,17 +466,7 @@ def _claims(first: Sequence[str]) -> int:
 def read_script(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph that a script would make; raises `SourceError`. Nothing of the script is run."""
     file = need_file(path, "script")
-    kinds: dict[str, Kinds] = {}
-    relations: dict[str, Relation] = {}
-    reader = RecordReader(name or name_of(file), relations, kinds)
-    return Source(
-        name=name or name_of(file),
-        rows=lambda: reader.again().rows([(file, _records(file))]),
-        release=release,
-        relations=relations,
-        kinds=kinds,
-        inputs=(file,),
-    )
+    return source_of(lambda _: iter([(file, _records(file))]), (file,), name or name_of(file), release, None, None)
 
 
 def _records(path: Path) -> Iterator[Record]:

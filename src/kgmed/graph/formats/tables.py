@@ -8,9 +8,9 @@ instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line ea
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +31,10 @@ from kgmed.graph.formats.base import (
     RoleTable,
     check_file,
     column,
+    column_thing,
     columns_of,
     denied,
+    first_lines,
     fitted,
     header_of,
     infer,
@@ -46,10 +48,11 @@ from kgmed.graph.formats.base import (
     said_in,
     separator,
     thing_of,
+    told_by,
     unnegated,
     weight_of,
 )
-from kgmed.graph.formats.json_records import is_document, is_yaml, objects, what_it_is
+from kgmed.graph.formats.json_records import fields_of_document, is_document, is_yaml, objects, what_it_is
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -60,6 +63,7 @@ _SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
 _PACKED = (".gz", ".xz", ".bz2")
 _TOP = 100  # lines in which remarks may stand
 TIED = "associated_with"  # what a row says that names a thing of each of two kinds and no relation
+_MAP = "say what columns mean by --map (begin with: kgmed graph map FILE), or write head, relation and tail"
 COLUMNS_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
 _TRIPLES_MEND = (
     f"{COLUMNS_MEND}; if these are triples without a header, give each file of its own, or all joined: "
@@ -91,35 +95,38 @@ def _claims(first: Sequence[str]) -> int:
     both = {"x_id", "y_id", "x_name"} <= cells or {"_id", "_labels"} <= cells
     sure = 3 if both or any(NEO4J.search(cell) for cell in cells) or {"metaedge"} <= cells else 0
     said = columns_of(tuple(_cells(head)))
+    if len(first) > 1 and crossing(_cells(head), _cells(first[1])) >= 0:
+        return 3
     return sure or 2 * bool(said.fixed or (said.edges and {"head_name", "head_kind"} & said.places.keys()))
 
 
-@formats.register(
-    "tables",
-    holds=("*.csv*", "*.tsv*", "*.sif*", "*.jsonl*"),
-    looks=_claims,
-)
+@formats.register("tables", holds=("*.csv*", "*.tsv*", "*.sif*", "*.jsonl*"), looks=_claims)
 def read_tables(
     path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, columns: Path | None = None
 ) -> Source:
     """The graph of a table, or of a folder of tables, of nodes and edges; raises `SourceError`."""
     files = _files(path)
     name = name or name_of(files[0] if path is None else path)
-    table = roles_from_toml(roles) if roles else RoleTable({}, {})
-    own = own_columns(columns) if columns else ()
+    return source_of(lambda own: _records(files, own), files, name, release, roles, columns)
+
+
+Own = tuple[tuple[str, str], ...]  # (what, column) as the user named them
+Files = Iterator[tuple[Path, Iterable["TableRecord | DroppedRow"]]]
+
+
+def source_of(
+    records: Callable[[Own], Files], files: tuple[Path, ...], name: str, release: str, roles: Path | None,
+    columns: Path | None,
+) -> Source:  # fmt: skip
+    """The graph of the records of files, with what the user says of its relations and columns."""
+    table, own = roles_from_toml(roles) if roles else RoleTable({}, {}), own_columns(columns) if columns else ()
     kinds = dict(table.kinds)
     reader = RecordReader(name, dict(table.relations), kinds)
-    return Source(
-        name=name,
-        rows=lambda: reader.again().rows(_records(files, own)),
-        release=release,
-        relations=reader.relations,
-        kinds=kinds,
-        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
-    )
+    rows, inputs = lambda: reader.again().rows(records(own)), (*files, *filter(None, (roles, columns)))
+    return Source(name=name, rows=rows, release=release, relations=reader.relations, kinds=kinds, inputs=inputs)
 
 
-def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
+def own_columns(path: Path) -> Own:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
     said = toml.read(path)
@@ -131,19 +138,32 @@ def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple(said.items())
 
 
-_WANTED = {  # what a format needs of columns
+_WANTED = {  # what a format needs of columns or fields
     "triples": ("head", "relation", "tail"),
     "tables, of edges": ("head", "tail"),
     "tables, of nodes": ("id", "name"),
 }
+_PUT = "write head, relation and tail as a table"
 
 
-def lacking(path: Path) -> list[tuple[str, str]]:
-    """The formats whose columns a delimited file has most of, best first, and what it lacks for each; [] for others."""
-    header = _columns(path)
-    missing = {name: [w for w in wanted if column(header, COLUMNS[w]) < 0] for name, wanted in _WANTED.items()}
-    nearest = sorted(missing.items(), key=lambda one: len(one[1])) if len(header) > 1 else []
-    return [(name, f"it has no column for the {' and the '.join(found)}" if found else "") for name, found in nearest]
+def nearest(path: Path) -> str:
+    """The three formats that a file or folder comes closest to, with what it lacks for each, and what to do."""
+    if path.is_dir():
+        asked = sorted((min(map(len, f.holds)), f.name, f.holds) for f in formats.all() if f.holds)
+        near, mend = [(name, f"it holds no {' or '.join(held)}") for _, name, held in asked[:3]], "name a file in it"
+    elif "".join(first_lines(path, 1)).lstrip().startswith("<"):
+        begun = [(f.name, [s for s in f.starts if s[:1] == "<" and s[-1:] != "p"]) for f in formats.all()]
+        near = [(name, f"it does not begin with {' or '.join(starts)}") for name, starts in begun if starts][:3]
+        mend = _PUT
+    else:
+        header, word, mend = _columns(path), "column", _MAP
+        if is_yaml(path) or header[0][:1] in ("{", "["):
+            header, word, mend = fields_of_document(path), "field", _PUT
+        mend = mend if len(header) > 1 else _PUT
+        lacks = {name: [w for w in wanted if column(header, COLUMNS[w]) < 0] for name, wanted in _WANTED.items()}
+        best = sorted(lacks.items(), key=lambda one: len(one[1]))
+        near = [(name, f"it has no {word} for the {' and the '.join(found)}" if found else "") for name, found in best]
+    return f"nearest are {'; '.join(f'{name} ({what})' for name, what in near)}: {mend}"
 
 
 def first_map(path: Path) -> str:
@@ -242,8 +262,8 @@ def _delimited(
     known = columns_of(tuple(header), own)
     places, edges, nodes = known.places, known.edges, known.nodes
     if not (edges or nodes):
-        mend = _TRIPLES_MEND if len(header) == 3 else COLUMNS_MEND
-        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", mend)
+        yield from _crossed(path, rows, header, number)
+        return
     spaces, of = _spaces(header), thing_of(name_of(path))
     plain = "" if "relation" in places else TIED if known.fixed else relation_of(path)
     need = 1 + max(places[what] for what in (("head", "tail") if edges else ("id", "name")) if what in places)
@@ -254,15 +274,59 @@ def _delimited(
             continue
         said = {what: text for what, p in places.items() if (text := _unquoted(cells[p].strip()))}
         said |= known.fixed
-        for end in ("head", "tail") if known.fixed else ():
+        for end in ("head", "tail") if "head_kind" in known.fixed else ():
             said[end] = numbered(said.get(end, ""), known.fixed[f"{end}_kind"])
         if nodes and of and not spaces and "id" in said:
             said |= {"id": numbered(said["id"], of), "kind": said.get("kind", of)}
         if spaces:
-            said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if what in said}
+            said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if said.get(what)}
         is_edge = edges and "head" in said and "tail" in said
         for one in _each(said) if is_edge else (said,):
             yield TableRecord(number, {"relation": plain} | one if is_edge else one, is_edge or (edges and not nodes))
+
+
+_ONES, _ZEROS = frozenset({"1", "1.0"}), frozenset({"0", "0.0"})
+
+
+def crossing(header: Sequence[str], row: Sequence[str]) -> int:
+    """The place of the names in a table of ones and zeros: of diseases by finding, of drugs by disease; -1 in others.
+
+    Their column is called by a kind, or by nothing: then the reader asks for it, since they may be those of patients.
+
+    >>> crossing(["drug", "gout", "flu"], ["A", "1", "0"]), crossing(["itch", "pain", "disease"], ["1", "0", "x"])
+    (0, 2)
+    >>> crossing(["patient", "gout", "flu"], ["A", "1", "0"]), crossing(["", "gout", "flu"], ["7", "1", "0"])
+    (-1, -1)
+    """
+    names = [i for i, cell in enumerate(row) if cell.strip() not in _ONES | _ZEROS]
+    if len(names) != 1 or len(header) != len(row) or len(row) < 3 or not any(map(str.isalpha, row[names[0]])):
+        return -1
+    title = header[names[0]]
+    return names[0] if not title or column_thing(title)[0] else -1
+
+
+def _crossed(
+    path: Path, rows: Iterator[tuple[int, list[str]]], header: Sequence[str], number: int
+) -> Iterator[TableRecord | DroppedRow]:
+    """An edge for each one in a table of ones and zeros; raises `SourceError` for others and of unknown things."""
+    first = next(rows, (0, []))
+    if (at := crossing(header, first[1])) < 0:
+        mend = _TRIPLES_MEND if len(header) == 3 else COLUMNS_MEND
+        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", mend)
+    if not (kind := column_thing(header[at])[0]):
+        mend = "call the column of names by what they are, such as drug or disease; findings of patients are no graph"
+        raise SourceError(path, number, "does not say of what its ones and zeros are", mend)
+    titles = [title.replace("_", " ") for title in header]
+    for number, cells, blemish in fitted(path, chain([first], rows), len(header), len(header)):
+        if blemish:
+            yield blemish
+        values = {title: cell.strip() for i, (title, cell) in enumerate(zip(titles, cells, strict=False)) if i != at}
+        if not set(values.values()) <= _ONES | _ZEROS:
+            yield DroppedRow("a cell that is neither one nor zero", number, path)
+            continue
+        for title in (title for title, value in values.items() if value in _ONES):
+            ends = {"head": cells[at].strip(), "head_kind": kind, "tail": title}
+            yield TableRecord(number, {"relation": TIED, **ends}, is_edge=True)
 
 
 _LIST = re.compile(r"""\[(?:\s*+(?:'[^']*+'|"[^"]*+")\s*+,?)++\s*\]""")
@@ -318,9 +382,9 @@ def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
         start, end = _table(entry.get("start")), _table(entry.get("end"))
         said = {"head": flat(start.get("id")), "relation": flat(entry.get("label")), "tail": flat(end.get("id"))}
         said |= {"head_kind": flat(start.get("labels")), "tail_kind": flat(end.get("labels"))}
-        said |= _named(properties, ("weight", "references", *POLARITY))
+        said |= told_by(properties, ("weight", "references", *POLARITY))
         return TableRecord(number, {k: v for k, v in said.items() if v}, is_edge=True)
-    said = _named(properties, ("name", "description", "synonyms", "xrefs"))
+    said = told_by(properties, ("name", "description", "synonyms", "xrefs"))
     return TableRecord(number, said | {"id": flat(entry.get("id")), "kind": flat(entry.get("labels"))}, is_edge=False)
 
 
@@ -331,8 +395,8 @@ def _kgx(number: int, entry: Mapping[str, Any], plain: str, of: str) -> TableRec
         cells = list(fields.values())
         tied = {"relation": TIED, **{what: cells[place] for what, place in known.places.items() if cells[place]}}
         return TableRecord(number, tied | dict(known.fixed), is_edge=True)
-    is_edge = bool(_named(fields, ("head",))) and bool(_named(fields, ("tail",)))
-    said = _named(fields, OF_EDGES if is_edge else OF_NODES)
+    is_edge = bool(told_by(fields, ("head",))) and bool(told_by(fields, ("tail",)))
+    said = told_by(fields, OF_EDGES if is_edge else OF_NODES)
     if is_edge:
         return TableRecord(number, {"relation": plain} | said | _paired(entry), is_edge)
     return TableRecord(number, {"kind": of} | said, is_edge)
@@ -374,15 +438,9 @@ def numbered(identifier: str, kind: str) -> str:
     return f"{kind}:{identifier}" if kind and identifier.isdecimal() else identifier
 
 
-def fields_of(properties: Mapping[str, Any], whats: Sequence[str]) -> dict[str, str]:
+def fields_of(properties: Mapping[str, Any], whats: tuple[str, ...]) -> dict[str, str]:
     """Properties by what they say."""
-    return _named({str(k).casefold(): flat(v) for k, v in properties.items()}, whats)
-
-
-def _named(fields: Mapping[str, str], whats: Sequence[str]) -> dict[str, str]:
-    """The fields by what they say."""
-    found = ((what, next((fields[n] for n in COLUMNS[what] if fields.get(n)), "")) for what in whats)
-    return {what: text for what, text in found if text}
+    return told_by({str(k).casefold(): flat(v) for k, v in properties.items()}, whats)
 
 
 # --- From records to rows: ids become keys, kinds and relations what kgmed calls them, edges run one way.
@@ -450,11 +508,9 @@ class RecordReader:
         key, kind, name = self.key(identifier), kind_of(said.get("kind", "")), said.get("name", "")
         name = self._called(key, identifier) if name in MISSING else name
         self._kind[key] = kind
-        other = (
-            *_aliases(said.get("synonyms", ""), name, Scope.EXACT),
-            *_aliases(said.get("xrefs", ""), key, Scope.XREF),
-        )
-        yield NodeRow(key, name, kind, said.get("description", ""), other)
+        other = [*_aliases(said["synonyms"], name, Scope.EXACT)] if "synonyms" in said else []
+        other += _aliases(said["xrefs"], key, Scope.XREF) if "xrefs" in said else ()
+        yield NodeRow(key, name, kind, said.get("description", ""), tuple(other))
 
     def _edge(self, record: TableRecord) -> Iterator[Row]:
         said = record.fields

@@ -52,6 +52,7 @@ _SUFFIXES = (".txt", ".tsv", ".csv")
 _SURE = COLUMNS["relation"][:7]  # of three columns these tell a header where they stand in the middle
 _MORE = ("weight", "source", "references", *POLARITY)
 _FIELDS = ("head", "relation", "tail", *_MORE)
+_NUMBERED = ("entity2id.txt", "relation2id.txt")
 _SQL = re.compile(r"\s*(?:--|(?:create|insert|drop|set|begin|use|copy|lock|alter)\b.*[;(]\s*$)", re.IGNORECASE)
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
 
@@ -66,21 +67,25 @@ def _are_triples(first: Sequence[str]) -> int:
     return int(bool(mark) and (named or len(head.split(mark)) == 3))
 
 
-@formats.register("triples", holds=tuple(f"train{suffix}" for suffix in _SUFFIXES), looks=_are_triples)
+@formats.register("triples", holds=(*(f"train{s}" for s in _SUFFIXES), "entity2id.txt"), looks=_are_triples)
 def read_triples(
     path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, underscores: bool = False
 ) -> Source:
     """The graph in a file of triples; its relations are inferred by name except for those in the TOML table `roles`.
 
-    A folder may hold them in the parts that models of graphs are trained and tested on. `underscores` keeps them in
-    names. Raises `SourceError`, for a damaged row when its turn comes.
+    A folder may hold them in the parts that models of graphs are trained and tested on, also by number, as OpenKE has
+    them. `underscores` keeps them in names. Raises `SourceError`, for a damaged row when its turn comes.
     """
     files = _parts(path) if path is not None and path.is_dir() else (need_file(path, "triples"),)
     name = name or name_of(path or files[0])
     table = roles_from_toml(roles) if roles else RoleTable({}, {})
     return Source(
         name=name,
-        rows=lambda: chain.from_iterable(_rows(file, table.kinds, keep=underscores) for file in files),
+        rows=lambda: (
+            _Brackets(table.kinds).before(_numbered(files, keep=underscores))
+            if files[0].name == _NUMBERED[0]
+            else chain.from_iterable(_rows(file, table.kinds, keep=underscores) for file in files)
+        ),
         release=release,
         prefix=name,
         relations=table.relations,
@@ -91,12 +96,31 @@ def read_triples(
 
 def _parts(folder: Path) -> tuple[Path, ...]:
     """The files of a folder that was cut into train, valid and test; raises `SourceError`."""
-    found = (folder / f"{part}{suffix}" for part in ("train", "valid", "dev", "test") for suffix in _SUFFIXES)
+    parts = ("train", "valid", "dev", "test")
+    found = (folder / f"{part}{suffix}" for part in parts for suffix in _SUFFIXES)
+    if (folder / _NUMBERED[0]).is_file():  # entity2id.txt, relation2id.txt, train2id.txt, ...
+        found = (folder / name for name in (*_NUMBERED, *(f"{part}2id.txt" for part in parts)))
     if not (files := tuple(file for file in found if file.is_file())):
         raise SourceError(
             folder, 0, "is a folder without train.txt, valid.txt or test.txt", "name the file of triples in it"
         )
     return files
+
+
+def _numbered(files: Sequence[Path], *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
+    """The triples of a folder of OpenKE: head, tail and relation by their numbers in its first two files."""
+    called: list[dict[str, str]] = []
+    for path in files[:2]:
+        pairs = (line.rsplit(None, 1) for _, line in islice(lines(path), 1, None) if line.strip())
+        called.append({pair[1]: pair[0].strip() for pair in pairs if len(pair) == 2})
+    for path in files[2:]:
+        for number, line in islice(lines(path), 1, None):
+            ids = line.split()
+            if ids and not (len(ids) == 3 and ids[0] in called[0] and ids[1] in called[0] and ids[2] in called[1]):
+                yield DroppedRow("no numbers of two entities and a relation", number, path)
+            elif ids:
+                triple = [called[0][ids[0]], called[1][ids[2]], called[0][ids[1]], *[""] * len(_MORE)]
+                yield _edge(path, number, triple, keep=keep)
 
 
 def bracketed(name: str, *, drug: bool = False) -> tuple[Alias, ...]:

@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, NeedsAll, Unavailable, UnknownName
-from kgmed.graph.base import (
-    Adjacency,
-    Batched,
-    Csr,
-    KnowledgeGraph,
-    LocalGraph,
-    Match,
-    NodeName,
-    Paths,
-    indptr,
-)
+from kgmed.graph.base import Adjacency, Batched, Csr, KnowledgeGraph, LocalGraph, Match, NodeName, Paths, indptr
 from kgmed.graph.search.chains import MOST_HOPS
 from kgmed.graph.search.paths import FoundPaths, paths_between, shortest
 from kgmed.language.text import tokens

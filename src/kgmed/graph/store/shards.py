@@ -43,13 +43,7 @@ T = TypeVar("T")
 
 
 def build_shards(
-    source: Source,
-    folder: Path,
-    shards: int,
-    *,
-    progress: Progress | None = None,
-    inputs: str = "",
-    first: int = 0,
+    source: Source, folder: Path, shards: int, *, progress: Progress | None = None, inputs: str = "", first: int = 0
 ) -> Manifest:
     """Read a source into a graph of so many shards in `folder`; as `build.build`, whose errors it raises.
 
