@@ -75,6 +75,15 @@ def owners(graph: LocalGraph) -> tuple[Ints, Ints]:
     return rows[:, 0], rows[:, 1]
 
 
+def texts_of(graph: LocalGraph, numbers: Ints) -> list[str]:
+    """The texts of some names by their numbers, which ascend."""
+    if isinstance(graph, Store):
+        first = numbers.searchsorted(len(graph))
+        return graph.tables.name.many(numbers[:first]) + graph.tables.alias.many(numbers[first:] - len(graph))
+    texts = [name.text for name in graph.names()]
+    return [texts[i] for i in numbers.tolist()]
+
+
 # --- The union itself, from an earlier one.
 
 
