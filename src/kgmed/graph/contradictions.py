@@ -55,7 +55,8 @@ class Warnings:
         self._graph = graph
         self._tables: Any = getattr(graph, "tables", None)
         self._edges = dict[int, list[int]]()
-        for edge, subject in _edges(graph):
+        found = [Edges.of(graph, role) for role in WARNS]
+        for edge, subject in sorted(row for f in found for row in zip(f.number.tolist(), f.subject.tolist(), strict=True)):
             self._edges.setdefault(subject, []).append(edge)
         self._numbers, self._nodes = self._of_tables()
         self._seen = dict[int, tuple[Warning, ...]]()
@@ -100,13 +101,6 @@ class Warnings:
         for number in self._numbers[first:last].tolist():
             role = self._graph.relations[self._tables.text_relation.item(number)].role
             yield Warning(self._tables.text[number], role is Role.CONTRAINDICATED)
-
-
-def _edges(graph: LocalGraph) -> Iterator[tuple[int, int]]:
-    """The edges that warn, each with the node of its subject."""
-    relations = [i for i, r in enumerate(graph.relations) if r.role in WARNS]
-    for edge in np.flatnonzero(np.isin(graph.adjacency.out.relation, relations)).tolist():
-        yield edge, graph.number(graph.triple(edge).subject.id)
 
 
 @lru_cache(maxsize=8)
