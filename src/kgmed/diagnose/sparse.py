@@ -106,8 +106,9 @@ class Groups:
 
 def groups(number: Ints, member: Ints, size: int) -> Groups:
     """The groups of some pairs; equal pairs are kept once, a group's members ascend."""
-    pairs = np.unique(np.stack([number, member]), axis=1)
-    return Groups(starts(pairs[0], size), pairs[1])
+    width = int(member.max(initial=0)) + 1
+    number, member = np.divmod(unique_numbers(number * width + member), width)
+    return Groups(starts(number, size), member)
 
 
 def closure(child: Ints, parent: Ints, size: int) -> Groups:
