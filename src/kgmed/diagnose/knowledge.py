@@ -139,7 +139,8 @@ def finding_names(graph: LocalGraph) -> Arrays:
     is_finding[findings] = True
     node, scope = owners(graph)
     named = np.flatnonzero(is_finding[node] & np.isin(scope, NAMED))
-    rows = sorted({(text.casefold()[::-1], i) for text, i in zip(texts_of(graph, named), node[named].tolist(), strict=True)})
+    texts = (text.casefold()[::-1] for text in texts_of(graph, named))
+    rows = sorted(set(zip(texts, node[named].tolist(), strict=True)))
     kept = [row for row in rows if 0 < len(row[0]) <= _LONGEST]
     return {
         "tail": np.array([text for text, _ in kept], f"<U{_LONGEST}"),

@@ -117,7 +117,7 @@ def closure(child: Ints, parent: Ints, size: int) -> Groups:
     >>> closure(np.array([0, 1]), np.array([1, 2]), 3)[0].tolist()
     [0, 1, 2]
     """
-    up, found = groups(child, parent, size), np.arange(size, dtype=np.int64) * (size + 1)  # child times size plus parent
+    up, found = groups(child, parent, size), np.arange(size, dtype=np.int64) * (size + 1)  # child * size + parent
     new = found
     while len(new):
         origin, above = up.spread(new % size)

@@ -455,7 +455,10 @@ class Hops(NamedTuple):
     edge: Nodes  # (h,) edge numbers
 
 
-def unique_numbers(values: NDArray[np.int64]) -> NDArray[np.int64]:
+_N = TypeVar("_N", bound=np.integer[Any])
+
+
+def unique_numbers(values: NDArray[_N]) -> NDArray[_N]:
     """The values in order, each once: `np.unique`, which reads in numpy.ma and of 100,000 takes four times as long.
 
     >>> unique_numbers(np.array([3, 1, 3])).tolist(), unique_numbers(np.array([], np.int64)).tolist()

@@ -56,7 +56,8 @@ class Warnings:
         self._tables: Any = getattr(graph, "tables", None)
         self._edges = dict[int, list[int]]()
         found = [Edges.of(graph, role) for role in WARNS]
-        for edge, subject in sorted(row for f in found for row in zip(f.number.tolist(), f.subject.tolist(), strict=True)):
+        rows = (row for edges in found for row in zip(edges.number.tolist(), edges.subject.tolist(), strict=True))
+        for edge, subject in sorted(rows):
             self._edges.setdefault(subject, []).append(edge)
         self._numbers, self._nodes = self._of_tables()
         self._seen = dict[int, tuple[Warning, ...]]()

@@ -144,7 +144,8 @@ def among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
 def distinct(rows: Ints) -> Ints:
     """The different rows, in order."""
     rows = rows[np.lexsort(rows.T[::-1])]
-    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+    found: Ints = rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+    return found
 
 
 # --- How the names of an earlier union are numbered.

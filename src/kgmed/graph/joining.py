@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,7 +250,7 @@ class Joiner:
             gone = among(before[:, 3].view(np.uint64), np.unique(np.concatenate(self._common)))
             self.changed[np.concatenate([before[gone, 1:3], rows[:, 1:3]])] = True
             rows = np.concatenate([before[~gone], rows])
-            found = tuple(PossibleJoin(*row, "") for row in rows[self._near(rows), :3].tolist())
+            found = tuple(PossibleJoin(rank, one, other, "") for rank, one, other, _ in rows[self._near(rows)].tolist())
             self.thing[self.changed] = np.flatnonzero(self.changed)
         self.candidates = distinct(rows)
         for candidate in sorted(set(found)):
@@ -264,7 +264,7 @@ class Joiner:
     def _near(self, rows: Ints) -> NDArray[np.bool_]:
         """Which candidates are of records that may have changed, which all that are tied to one by others have."""
         while True:
-            near: NDArray[np.bool_] = self.changed[rows[:, 1:3]].any(axis=1)
+            near = self.changed[rows[:, 1]] | self.changed[rows[:, 2]]
             if self.changed[rows[near, 1:3]].all():
                 return near
             self.changed[rows[near, 1:3]] = True
@@ -291,7 +291,7 @@ class Joiner:
         """Records of the same id, and those that are the only ones of their graph with the code of another's id."""
         codes = {code for i in self.new for code in _codes(self.parts[i])} if self.earlier else None
         self._common.append(_hashes("code", codes or ()))
-        for code, rows in (_coded(self.parts, self.first) if codes is None else self._coded_as(codes)):
+        for code, rows in _coded(self.parts, self.first) if codes is None else self._coded_as(codes):
             key, owners = key_hash(f"code {code}"), sorted({record for record, is_id in rows if is_id})
             self._owners += owners
             self._pairs_coded += [(record, owners[0]) for record, is_id in rows if not is_id and owners]
@@ -689,12 +689,12 @@ def _spellings(part: Store) -> Arrays:
             if (one := chinese_form(plain)) != plain or _may_vary(one):
                 form.append(one)
                 form_of.append(number)
-        if text.isascii() or not has_cjk(text):
-            if len(said := _letters(text)) >= _LEAST:
-                letters.append(said)
-                letters_of.append(number)
-                run.append(bool(_run(text)))
+        if (text.isascii() or not has_cjk(text)) and len(said := _letters(text)) >= _LEAST:
+            letters.append(said)
+            letters_of.append(number)
+            run.append(bool(_run(text)))
     return {
         "form": _hashes("form", form), "form_of": np.array(form_of, np.int32),
-        "letters": _hashes("letters", letters), "letters_of": np.array(letters_of, np.int32), "run": np.array(run, bool),
+        "letters": _hashes("letters", letters), "letters_of": np.array(letters_of, np.int32),
+        "run": np.array(run, bool),
     }  # fmt: skip

@@ -278,7 +278,7 @@ class _Union:
         return self._with_known(row, record) if record in self._said else row
 
     def _all_words(self, joiner: Joiner) -> frozenset[str]:
-        """The English words of the names of all graphs; things that ones new to the earlier union tell are made anew."""
+        """The English words of the names of all graphs; things that new ones tell are made anew."""
         worded, before, seen = [_worded(part.store) for part in self.parts], Counter[str](), Counter[str]()
         for i, found in enumerate(worded):
             for counts in (seen,) if i in joiner.new else (seen, before):
@@ -329,7 +329,8 @@ class _Union:
         if self._earlier:
             before = self._earlier.kept["lines"]
             rows = np.concatenate([before[~np.isin(before[:, 0], joiner.entries)], rows])
-            told, again = dict(self._earlier.kept["told"].tolist()), again | set(rows[joiner.changed[rows[:, 1]], 0].tolist())
+            told = dict(self._earlier.kept["told"].tolist())
+            again |= set(rows[joiner.changed[rows[:, 1]], 0].tolist())
         self._named, records = distinct(rows), dict[int, set[int]]()
         for entry, record in self._named.tolist():
             records.setdefault(entry, set()).add(int(self.thing[record]))

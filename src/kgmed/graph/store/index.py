@@ -23,9 +23,7 @@ _PARTS = ("helper_plain", "helper_folded", "helper_folded_of")
 class NameIndex:
     """The index of a folder whose arenas `name` and `alias` are written; with a helper while the block lasts."""
 
-    def __init__(
-        self, folder: Path, *, many: int = MANY, taken: Sequence[tuple["Store", int, int, int]] = ()
-    ) -> None:
+    def __init__(self, folder: Path, *, many: int = MANY, taken: Sequence[tuple["Store", int, int, int]] = ()) -> None:
         """Begin; with `many` names or more the second half is left to a helper.
 
         `taken` are entities whose names stand in another graph too: from one number there to before another, and the
@@ -54,7 +52,8 @@ class NameIndex:
     def write(self) -> None:
         """Write both indexes."""
         if self._taken and self._helper is None:
-            return self._write_taken()
+            self._write_taken()
+            return
         first = _keys(self._folder, 0, self._half)
         second = self._helped() if self._half < self._count else None
         if second is not None:
