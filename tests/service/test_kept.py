@@ -1,5 +1,6 @@
 """Where runs are kept, and graphs that are fetched while the service answers."""
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from kgmed.graph import library
 from kgmed.service.app import ServiceSettings
 from kgmed.service.client import ServiceClient
 from kgmed.service.kept import Fetches, FetchState, PostgresRuns, RunsKept
-from kgmed.service.uses import open_cases, open_judge
+from kgmed.service.uses import AskRequest, open_cases, open_judge
 from kgmed.stop import Stop
 from served import HTTP, QUESTION, until
 
@@ -142,6 +143,22 @@ def test_a_fetch_that_ends_by_a_fault_of_our_own_has_failed_and_can_be_tried_aga
     assert "the service's log has it" in fetches.states["icd10"].problem
     fetches.begin("icd10")
     assert until(lambda: logged == [ZeroDivisionError] * 2)
+
+
+def test_a_graph_that_is_built_is_asked_with_the_others_without_a_new_start(tmp_path: Path) -> None:
+    (tmp_path / "own.tsv").write_text("Zorblat syndrome\thas_symptom\tPurple toes\n", encoding="utf-8")
+    cases = replace(served.cases_of(keep=False), fetches=Fetches(lambda *_: None))
+    before = cases.graphs
+    library.build_graph("zz-own", tmp_path / "own.tsv")
+    try:
+        cases.fetches.begin("zz-own", lambda *_: None, then=cases.serve_also)
+        assert until(lambda: cases.fetches.states["zz-own"].doing == "done")
+        assert cases.graphs == (*before, "zz-own")
+        assert "Purple toes" in cases.ask(AskRequest(question="What are the symptoms of Zorblat syndrome?")).answer.text
+        assert [g.name for g in cases.list_graphs()][-1] == "zz-own"
+    finally:
+        shutil.rmtree(library.folder_of("zz-own"))
+        library.prune()
 
 
 def test_a_service_fetches_only_where_that_is_allowed_and_no_page_of_elsewhere_asks() -> None:

@@ -15,7 +15,7 @@ import typer
 from kgmed.__main__ import SOCKET, version
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.config import Config
+from kgmed.config import AUTO, Config
 from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, Unavailable
 from kgmed.graph import library
@@ -177,6 +177,8 @@ def _answer(session: "Session", asked: dict[str, Any]) -> dict[str, str] | None:
     def served(config: Config) -> "Session":
         ours, theirs = session.config.given, config.given
         changed = {name: value for name, value in theirs.items() if value != ours[name]}
+        if config.graph == AUTO and not {*library.languages()} <= {*",".join(session.graphs).split(",")}:
+            raise BadInput("the service was begun before a graph was built")
         if config.llm or config.cache or ours.keys() != theirs.keys() or not changed.keys() <= _FREE:
             raise BadInput("the service has other options")
         return session.under(**changed)

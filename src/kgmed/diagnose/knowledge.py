@@ -15,7 +15,7 @@ from kgmed.diagnose.patient import ONSETS
 from kgmed.diagnose.sparse import Floats, Groups, Ints, SparseColumns, closure, columns, groups, total
 from kgmed.diagnose.table import DiseaseTable, Pooled, read
 from kgmed.graph.base import ByRole, Hops, LocalGraph, NodeName, Scope, unique_numbers
-from kgmed.graph.grown import by_name, owners
+from kgmed.graph.grown import by_name, owners, texts_of
 from kgmed.language import lay
 from kgmed.language.particulars import CONDITIONS, conditions, odds
 from kgmed.language.text import has_cjk, lazily
@@ -137,7 +137,10 @@ def finding_names(graph: LocalGraph) -> Arrays:
     findings = unique_numbers(ByRole(graph, Role.FINDING).objects(graph.of_kind("disease")).node)
     is_finding = np.zeros(graph.adjacency.nodes, bool)
     is_finding[findings] = True
-    rows = sorted({(n.text.casefold()[::-1], n.node) for n in graph.names(scopes=NAMED) if is_finding[n.node]})
+    node, scope = owners(graph)
+    named = np.flatnonzero(is_finding[node] & np.isin(scope, NAMED))
+    texts = (text.casefold()[::-1] for text in texts_of(graph, named))
+    rows = sorted(set(zip(texts, node[named].tolist(), strict=True)))
     kept = [row for row in rows if 0 < len(row[0]) <= _LONGEST]
     return {
         "tail": np.array([text for text, _ in kept], f"<U{_LONGEST}"),
@@ -205,9 +208,9 @@ class Prior(NamedTuple):
         return np.asarray(self.bound & _URGENT)
 
 
-def prior_columns(graph: LocalGraph) -> Arrays:
-    """The columns of `Prior`, by node."""
-    nodes, diseases = graph.adjacency.nodes, graph.of_kind("disease")
+def prior_columns(graph: LocalGraph, diseases: Ints, names: Sequence[str]) -> Arrays:
+    """The columns of `Prior`, by node; `diseases` have those `names`."""
+    nodes = graph.adjacency.nodes
     hops = ByRole(graph, Role.FINDING).objects(diseases)
     backwards = Hops(hops.node, diseases[hops.origin], hops.edge)
     care = (_different(ByRole(graph, role).subjects(diseases), diseases, nodes) for role in CARE)
@@ -216,7 +219,7 @@ def prior_columns(graph: LocalGraph) -> Arrays:
         "care": sum(care, np.zeros(nodes)),
         "shown": _different(backwards, np.arange(nodes), nodes),
         "breadth": _different(hops, diseases, nodes),
-        "bound": _bound(graph, diseases, nodes),
+        "bound": _bound(graph, diseases, names, nodes),
     }
 
 
@@ -231,7 +234,7 @@ def _prevalence(graph: LocalGraph, nodes: int) -> Floats:
     return found
 
 
-def _bound(graph: LocalGraph, diseases: Ints, nodes: int) -> Ints:
+def _bound(graph: LocalGraph, diseases: Ints, names: Sequence[str], nodes: int) -> Ints:
     """What a disease's name, or most of its names, say of whom it befalls, and whether one tells an emergency."""
     known, changed = frozenset(diseases.tolist()), vocabulary.changed("name_patterns", "urgent_signs")
     rows = by_name(
@@ -242,8 +245,9 @@ def _bound(graph: LocalGraph, diseases: Ints, nodes: int) -> Ints:
     np.bitwise_or.at(found, node, bits & _URGENT)
     for i in range(len(CONDITIONS)):  # what most of the names say, or the one that it is called by
         found |= (2 * np.bincount(node, bits >> i & 1, nodes) > many).astype(np.int64) << i
-    for disease in diseases.tolist():
-        found[disease] |= conditions(graph.at(disease).name)
+    said = dict(zip(texts_of(graph, rows["of"]), (bits & (_URGENT - 1)).tolist(), strict=True))
+    for disease, name in zip(diseases.tolist(), names, strict=True):
+        found[disease] |= said[name] if name in said else conditions(name)
     return found
 
 
@@ -429,10 +433,13 @@ def computed(graph: LocalGraph, table: DiseaseTable, copies: Sequence[tuple[int,
     """The columns of a graph's diseases, then of the copies."""
     originals, nodes = table.diseases, graph.adjacency.nodes
     table = table.with_copies(copies)
-    size, database = len(table.diseases), [graph.at(d).id.partition(":")[0] for d in table.diseases.tolist()]
+    size, entities = len(table.diseases), list(map(graph.at, originals.tolist()))
+    names = [entity.name for entity in entities]
+    database = [entity.id.partition(":")[0] for entity in entities]
+    database += [database[place] for place, _ in copies]
     is_a = ByRole(graph, Role.IS_A).objects(np.arange(nodes))
     above = closure(is_a.origin, is_a.node, nodes)
-    twins = _twins(graph, originals, database, copies)
+    twins = _twins(graph, originals, names, database, copies)
     begins, ends = _onsets(graph, table)
     found = _findings(table, above, size, nodes)
     kin = {
@@ -454,7 +461,7 @@ def computed(graph: LocalGraph, table: DiseaseTable, copies: Sequence[tuple[int,
     }
     sparse = {f"{n}_{part}": getattr(m, part) for n, m in found.items() for part in ("indptr", "row", "value")}
     kinships = {f"{n}_{part}": getattr(g, part) for n, g in kin.items() for part in ("indptr", "member")}
-    return {**own, **sparse, **kinships, **prior_columns(graph), **finding_names(graph)}
+    return {**own, **sparse, **kinships, **prior_columns(graph, originals, names), **finding_names(graph)}
 
 
 def _findings(table: DiseaseTable, above: Groups, size: int, nodes: int) -> dict[str, SparseColumns]:
@@ -496,7 +503,9 @@ def _onsets(graph: LocalGraph, table: DiseaseTable) -> tuple[Floats, Floats]:
     return first, last
 
 
-def _twins(graph: LocalGraph, diseases: Ints, database: Sequence[str], copies: Sequence[tuple[int, str]]) -> Groups:
+def _twins(
+    graph: LocalGraph, diseases: Ints, names: Sequence[str], database: Sequence[str], copies: Sequence[tuple[int, str]]
+) -> Groups:
     """For each disease those that it lends its findings to: entries of the same disease in other databases.
 
     Where the copy of a disease borrows from one that has a copy without the same reference, it borrows from that.
@@ -505,8 +514,8 @@ def _twins(graph: LocalGraph, diseases: Ints, database: Sequence[str], copies: S
     genes = ByRole(graph, Role.GENE).objects(diseases)
     for disease, gene in zip(genes.origin.tolist(), genes.node.tolist(), strict=True):
         keys[f"gene {gene}"].append(disease)
-    for disease, node in enumerate(diseases.tolist()):
-        keys[_wording(graph.at(node).name)].append(disease)
+    for disease, name in enumerate(names):
+        keys[_wording(name)].append(disease)
     near = ((a, b) for members in keys.values() for a in members for b in members)
     pairs = {(a, b) for a, b in near if database[a] != database[b]}
     copy = {pair: len(diseases) + i for i, pair in enumerate(copies)}

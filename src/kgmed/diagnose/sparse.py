@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed.graph.base import unique_numbers
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -104,8 +106,9 @@ class Groups:
 
 def groups(number: Ints, member: Ints, size: int) -> Groups:
     """The groups of some pairs; equal pairs are kept once, a group's members ascend."""
-    pairs = np.unique(np.stack([number, member]), axis=1)
-    return Groups(starts(pairs[0], size), pairs[1])
+    width = int(member.max(initial=0)) + 1
+    number, member = np.divmod(unique_numbers(number * width + member), width)
+    return Groups(starts(number, size), member)
 
 
 def closure(child: Ints, parent: Ints, size: int) -> Groups:
@@ -114,19 +117,11 @@ def closure(child: Ints, parent: Ints, size: int) -> Groups:
     >>> closure(np.array([0, 1]), np.array([1, 2]), 3)[0].tolist()
     [0, 1, 2]
     """
-    up = groups(child, parent, size)
-    parents = [up[i].tolist() for i in range(size)]
-    reached = [sorted(_reached(i, parents)) for i in range(size)]
-    sizes = [len(found) for found in reached]
-    return Groups(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), np.concatenate(reached).astype(np.int64))
-
-
-def _reached(node: int, parents: list[list[int]]) -> set[int]:
-    """The node and everything above it."""
-    reached, open_ends = {node}, [node]
-    while open_ends:
-        for above in parents[open_ends.pop()]:
-            if above not in reached:
-                reached.add(above)
-                open_ends.append(above)
-    return reached
+    up, found = groups(child, parent, size), np.arange(size, dtype=np.int64) * (size + 1)  # child * size + parent
+    new = found
+    while len(new):
+        origin, above = up.spread(new % size)
+        new = unique_numbers((new - new % size)[origin] + above)
+        new = new[found[np.minimum(found.searchsorted(new), len(found) - 1)] != new]
+        found = np.sort(np.concatenate([found, new]), kind="stable")
+    return Groups(starts(found // max(size, 1), size), found % max(size, 1))

@@ -4,17 +4,17 @@ The rows are those of the graph's support, so that whatever rests on one publica
 again. A row that names several references stands here once for each of them, and its count with it.
 """
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.diagnose.sparse import Floats, Ints, total
+from kgmed.diagnose.sparse import Floats, Groups, Ints, total
 from kgmed.graph.base import ByRole, LocalGraph, triples_at
 from kgmed.graph.formats.obo import COUNT, FREQUENCIES, PERCENT, UNSTATED
 from kgmed.graph.store.store import Store
@@ -124,45 +124,49 @@ def read(graph: LocalGraph) -> DiseaseTable:
 def _columns(graph: LocalGraph) -> Arrays:
     """The columns, read from the graph's triples."""
     diseases = np.sort(graph.of_kind("disease"))
-    references: dict[str, int] = {"": 0}
-    whole, parts = array("q"), array("d")
-    for role in ROLES:
-        _read(graph, diseases, role, references, whole, parts)
-    names = np.array(list(references), np.str_)
-    told = (*np.array(whole, np.int64).reshape(-1, 4).T.copy(), *np.array(parts).reshape(-1, 3).T.copy())
-    return dict(zip(_COLUMNS, (*told, names), strict=True))
+    every = [ByRole(graph, role).objects(diseases) for role in ROLES]
+    disease, node, edge = (np.concatenate([hops[i] for hops in every]).astype(np.int64) for i in range(3))
+    kinds, kind = dict[Any, int](), np.empty(len(edge), np.int64)  # of what supports an edge, each read once
+    for at in range(0, len(edge), _AT_ONCE):
+        said = _said(graph, edge[at : at + _AT_ONCE])
+        kind[at : at + _AT_ONCE] = [kinds.setdefault(one, len(kinds)) for one in said]
+    references, rows, begins = {"": 0}, list[tuple[float, float, float, float]](), [0]
+    for one in kinds:
+        for reference, what in _read(one):
+            number = references.setdefault(reference, len(references))
+            rows.append((number, *frequency(dict(what).get("frequency", ""))))
+        begins.append(len(rows))
+    of, row = Groups(np.array(begins), np.arange(len(rows))).spread(kind)
+    reference, *parts = np.array(rows, np.float64).reshape(-1, 4)[row].T.copy()
+    role = np.repeat(np.arange(len(ROLES)), [len(hops.edge) for hops in every])[of]
+    told = (disease[of], node[of], role, reference.astype(np.int64), *parts, np.array(list(references), np.str_))
+    return dict(zip(_COLUMNS, told, strict=True))
 
 
-def _read(
-    graph: LocalGraph,
-    diseases: Ints,
-    role: Role,
-    references: dict[str, int],
-    whole: "array[int]",
-    parts: "array[float]",
-) -> None:
-    """Append the rows of one role: disease, node, role, reference to `whole`, and n, m, share to `parts`."""
-    hops, which = ByRole(graph, role).objects(diseases), ROLES.index(role)
-    weighted = _weighted(graph)[graph.adjacency.out.relation[hops.edge]].tolist()
-    weights = np.ones(len(hops.edge)) if graph.weight is None else np.round(graph.weight[hops.edge].astype(float), 6)
-    ends, said = (hops.origin.tolist(), hops.node.tolist()), _said(graph, hops.edge)
-    for disease, node, supports, tells, weight in zip(*ends, said, weighted, weights.tolist(), strict=True):
-        alone = [("frequency", f"{100 * weight:.6f}%")] if tells else []  # where a triple has no support, its weight
-        for reference, what in supports or [("", alone)]:
-            whole.extend((disease, node, which, references.setdefault(reference, len(references))))
-            parts.extend(frequency(dict(what).get("frequency", "")))
+def _said(graph: LocalGraph, edges: Ints) -> Sequence[Any]:
+    """What supports each edge: a text, or supports; where there is none its weight, where that tells, else ""."""
+    if isinstance(graph, Store):
+        numbers = graph.tables.edge_support
+        said: Sequence[Any] = [""] * len(edges) if numbers is None else graph.tables.support.many(numbers[edges])
+    else:
+        said = [triple.support or "" for triple in triples_at(graph, edges)]
+    tells = _weighted(graph)[graph.adjacency.out.relation[edges]]
+    if graph.weight is None or not tells.any():
+        return said
+    weights = np.round(graph.weight[edges].astype(float), 6).tolist()
+    return [one or (weight if told else "") for one, weight, told in zip(said, weights, tells.tolist(), strict=True)]
 
 
-def _said(graph: LocalGraph, edges: Ints) -> Iterator[Sequence[tuple[str, Iterable[tuple[str, str]]]]]:
-    """What supports each triple: a reference and what it says."""
-    for at in range(0, len(edges), _AT_ONCE):
-        some = edges[at : at + _AT_ONCE]
-        if isinstance(graph, Store):
-            yield from graph.supports(some)
-        else:
-            yield from ([(s.reference, s.qualifiers) for s in triple.support] for triple in triples_at(graph, some))
+def _read(said: Any) -> Iterable[tuple[str, Iterable[tuple[str, str]]]]:
+    """The references that something said names, each with what it says."""
+    if isinstance(said, tuple):
+        return [(support.reference, support.qualifiers) for support in said]
+    if isinstance(said, float):
+        return [("", [("frequency", f"{100 * said:.6f}%")])]
+    return json.loads(said) if said else [("", ())]
 
 
+@lru_cache(maxsize=8)
 def _weighted(graph: LocalGraph) -> NDArray[np.bool_]:
     """Which relations tell how often (r,): those with a weight that is not 1; one of several graphs may not."""
     if graph.weight is None:

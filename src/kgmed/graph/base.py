@@ -101,6 +101,7 @@ class Batch(NamedTuple):
     tail: Codes = _NO_CODES
     weight: NDArray[np.float32] | None = None  # None = all 1
     support: Codes | None = None  # None = none has one
+    taken: tuple[Any, int, int] | None = None  # a `Store`: its entities from a number to before another, as they stand
 
 
 def _no_supports(codes: list[int]) -> list[str]:
@@ -122,7 +123,7 @@ class Batches:
     supports: Callable[[list[int]], list[str]] = _no_supports
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows one by one: of each batch first the edges."""
+        """The rows one by one: of each batch first the edges; none may be taken over."""
         for batch in self.batches:
             head, relation, tail = (codes.tolist() for codes in (batch.head, batch.relation, batch.tail))
             weight = repeat(1.0) if batch.weight is None else batch.weight.tolist()
@@ -454,7 +455,10 @@ class Hops(NamedTuple):
     edge: Nodes  # (h,) edge numbers
 
 
-def unique_numbers(values: NDArray[np.int64]) -> NDArray[np.int64]:
+_N = TypeVar("_N", bound=np.integer[Any])
+
+
+def unique_numbers(values: NDArray[_N]) -> NDArray[_N]:
     """The values in order, each once: `np.unique`, which reads in numpy.ma and of 100,000 takes four times as long.
 
     >>> unique_numbers(np.array([3, 1, 3])).tolist(), unique_numbers(np.array([], np.int64)).tolist()

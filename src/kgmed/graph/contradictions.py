@@ -16,8 +16,7 @@ What several graphs or many labels say a medicine is given for is no slip: a hea
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -56,7 +55,9 @@ class Warnings:
         self._graph = graph
         self._tables: Any = getattr(graph, "tables", None)
         self._edges = dict[int, list[int]]()
-        for edge, subject in _edges(graph):
+        found = [Edges.of(graph, role) for role in WARNS]
+        rows = (row for edges in found for row in zip(edges.number.tolist(), edges.subject.tolist(), strict=True))
+        for edge, subject in sorted(rows):
             self._edges.setdefault(subject, []).append(edge)
         self._numbers, self._nodes = self._of_tables()
         self._seen = dict[int, tuple[Warning, ...]]()
@@ -101,13 +102,6 @@ class Warnings:
         for number in self._numbers[first:last].tolist():
             role = self._graph.relations[self._tables.text_relation.item(number)].role
             yield Warning(self._tables.text[number], role is Role.CONTRAINDICATED)
-
-
-def _edges(graph: LocalGraph) -> Iterator[tuple[int, int]]:
-    """The edges that warn, each with the node of its subject."""
-    relations = [i for i, r in enumerate(graph.relations) if r.role in WARNS]
-    for edge in np.flatnonzero(np.isin(graph.adjacency.out.relation, relations)).tolist():
-        yield edge, graph.number(graph.triple(edge).subject.id)
 
 
 @lru_cache(maxsize=8)
@@ -234,9 +228,7 @@ class _Names:
 def _own_label(treats: Edges, names: _Names) -> NDArray[np.bool_]:
     """Whether a contraindication of the medicine names the illness."""
     warnings, found = warnings_of(names.graph), np.zeros(len(treats.number), bool)
-    warned = set(warnings.nodes)
-    told = np.array([node in warned for node in treats.subject.tolist()], bool)
-    for at in np.flatnonzero(told).tolist():
+    for at in np.flatnonzero(np.isin(treats.subject, list(warnings.nodes))).tolist():
         found[at] = _forbidden(warnings, int(treats.subject[at]), int(treats.object[at]), names)
     return found
 
@@ -259,61 +251,55 @@ def _names_it(text: str, name: str) -> bool:
 
 def _either(treats: Edges, causes: Edges, names: _Names) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Of what a substance is both given for and said to cause: which treatments are slips, and which side effects."""
-    given, causing = _medicines(treats, names), _medicines(causes, names)
-    treated, caused = (Counter(illness for _, illness in rows) for rows in (given, causing))
+    nodes = names.graph.adjacency.nodes
+    numbers, number = dict[str, int](), np.zeros(nodes, np.int64)  # of substances, of each medicine's
+    for subject in np.union1d(treats.subject, causes.subject).tolist():
+        number[subject] = numbers.setdefault(names.substance(subject), len(numbers))
+    treating, causing = (number[edges.subject] * nodes + edges.object for edges in (treats, causes))
+    (given, said), (caused, against) = _medicines(treating, treats.subject), _medicines(causing, causes.subject)
+    often, seldom = (np.bincount(rows % nodes, minlength=nodes) for rows in (caused, given))
+    both, at, of = np.intersect1d(given, caused, assume_unique=True, return_indices=True)
+    said, against, illness = said[at], against[of], both % nodes
+    usual = (2 * against >= said) & (often[illness] > _RATHER * seldom[illness])
+    slips = (said <= _FEW) & ((against > said) | usual)
+    wrong = np.isin(treating, both[slips])
+    several = _of_several_graphs(treats, names.graph, np.isin(treats.object, illness[slips]))
+    for i in np.flatnonzero(wrong).tolist():
+        wrong[i] = (int(treats.subject[i]), int(treats.object[i])) not in several
+    return wrong, np.isin(causing, both[~slips & (said >= against)])
 
-    def rather(row: tuple[str, int]) -> bool:
-        said, against, illness = len(given[row]), len(causing[row]), row[1]
-        usual = 2 * against >= said and caused[illness] > _RATHER * treated[illness]
-        return said <= _FEW and (against > said or usual)
 
-    both = given.keys() & causing.keys()
-    slips = {row for row in both if rather(row)}
-    several = _of_several_graphs(treats, names.graph, {illness for _, illness in slips})
-    wrong = _rows_in(treats, slips, names) & np.array([pair not in several for pair in treats.pairs], bool)
-    indications = {row for row in both - slips if len(given[row]) >= len(causing[row])}
-    return wrong, _rows_in(causes, indications, names)
-
-
-def _rows_in(edges: Edges, rows: Set[tuple[str, int]], names: _Names) -> NDArray[np.bool_]:
-    """Which edges are of a substance and a thing among some."""
-    of = {subject: names.substance(subject) for subject in set(edges.subject.tolist())}
-    return np.array([(of[subject], end) in rows for subject, end in edges.pairs], bool)
+def _medicines(rows: Ints, medicine: Ints) -> tuple[Ints, Ints]:
+    """The different rows, ascending, each with the number of medicines that it stands for."""
+    order = np.lexsort((medicine, rows))
+    rows, medicine = rows[order], medicine[order]
+    new = np.append(True, (rows[1:] != rows[:-1]) | (medicine[1:] != medicine[:-1]))[: len(rows)]
+    return np.unique(rows[new], return_counts=True)
 
 
 def _medicine(shown: Edges, treats: Edges, names: _Names) -> NDArray[np.bool_]:
     """Whether a finding is a medicine: rather given than shown, or named as one, and nothing is given for it."""
-    given, found = Counter(treats.subject.tolist()), Counter(shown.object.tolist())
-    called = {names.substance(node) for node in given if names.graph.at(node).kind in TAKEN}
-    treated, has = set(treats.object.tolist()), set(shown.subject.tolist())
-
-    def is_one(node: int) -> bool:
-        if node in treated or node in has or names.graph.at(node).kind in ("disease", "test"):
-            return False
-        bare = names.substance(node) == names(node).casefold()
-        return given[node] > _RATHER * found[node] or (bare and names.substance(node) in called)
-
-    medicines = {node for node in found if is_one(node)}
-    return np.array([node in medicines for node in shown.object.tolist()], bool)
-
-
-def _medicines(edges: Edges, names: _Names) -> dict[tuple[str, int], set[int]]:
-    """The medicines of each substance that are tied to each thing."""
-    found: dict[tuple[str, int], set[int]] = {}
-    of = {subject: names.substance(subject) for subject in set(edges.subject.tolist())}
-    for subject, end in edges.pairs:
-        found.setdefault((of[subject], end), set()).add(subject)
-    return found
+    graph, nodes = names.graph, names.graph.adjacency.nodes
+    given, found = (np.bincount(ends, minlength=nodes) for ends in (treats.subject, shown.object))
+    may_be = found > 0
+    for no in (treats.object, shown.subject, graph.of_kind("disease"), graph.of_kind("test")):
+        may_be[no] = False
+    taken = np.concatenate([graph.of_kind(kind) for kind in TAKEN])
+    called = {names.substance(node) for node in taken[given[taken] > 0].tolist()}
+    is_one = may_be & (given > _RATHER * found)
+    for node in np.flatnonzero(may_be & ~is_one).tolist():
+        bare = names.substance(node)
+        is_one[node] = bare in called and bare == names(node).casefold()
+    return np.asarray(is_one[shown.object])
 
 
-def _of_several_graphs(treats: Edges, graph: LocalGraph, illnesses: set[int]) -> set[tuple[int, int]]:
-    """The pairs of a medicine and one of some illnesses that more than one graph has."""
+def _of_several_graphs(treats: Edges, graph: LocalGraph, some: NDArray[np.bool_]) -> set[tuple[int, int]]:
+    """The pairs of a medicine and an illness of some edges that more than one graph has."""
     source, sources = dict[int, str](), dict[tuple[int, int], set[str]]()
-    columns = (treats.number.tolist(), treats.subject.tolist(), treats.object.tolist(), treats.relation.tolist())
+    columns = (c[some].tolist() for c in (treats.number, treats.subject, treats.object, treats.relation))
     for edge, subject, end, relation in zip(*columns, strict=True):
-        if end in illnesses:
-            said = source.get(relation) or source.setdefault(relation, graph.triple(edge).source)
-            sources.setdefault((subject, end), set()).add(said)
+        said = source.get(relation) or source.setdefault(relation, graph.triple(edge).source)
+        sources.setdefault((subject, end), set()).add(said)
     return {pair for pair, said in sources.items() if len(said) > 1}
 
 

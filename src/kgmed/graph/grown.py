@@ -5,7 +5,7 @@ of a name depends on that name and its entity's kind alone, so it is worked out 
 index is put together from the rows of all names as it is where there was no union before.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,6 +75,82 @@ def owners(graph: LocalGraph) -> tuple[Ints, Ints]:
     return rows[:, 0], rows[:, 1]
 
 
+def texts_of(graph: LocalGraph, numbers: Ints) -> list[str]:
+    """The texts of some names by their numbers, which ascend."""
+    if isinstance(graph, Store):
+        first = numbers.searchsorted(len(graph))
+        return graph.tables.name.many(numbers[:first]) + graph.tables.alias.many(numbers[first:] - len(graph))
+    texts = [name.text for name in graph.names()]
+    return [texts[i] for i in numbers.tolist()]
+
+
+# --- The union itself, from an earlier one.
+
+
+class Earlier(NamedTuple):
+    """An earlier union of some of the graphs, and what was found when they were joined, its records numbered as here.
+
+    `kept` has what a joiner and its union have found: `candidates` (rank, two records, number of what they share);
+    `coded` (a record, the one whose id is its code); `lines` (entry of the glossary, a record that it names), ...
+    """
+
+    store: Store
+    node: Ints  # (records,) the node of each record that a thing is named after there; -1 = of none
+    new: tuple[int, ...]  # the graphs that it lacks
+    thing: Ints  # (records,) the record that the thing of each is named after; its own where it is lacked
+    kept: Mapping[str, NDArray[Any]]
+
+
+KEPT = ("thing", "candidates", "coded", "lines", "told")
+
+
+def earlier_union(parts: Sequence[Store], folder: Path, key: Callable[[str], str]) -> Earlier | None:
+    """The largest union of some of the graphs that stands beside the folder of theirs, with what it has kept."""
+    labels = [part.label for part in parts]
+    for _, beside in sorted(_unions_of_some(labels, folder), key=lambda m: -m[0]):
+        store = open_store(beside)
+        kept = open_arrays(derived_folder(store.folder, "joins", key(store.label)), KEPT)
+        if kept and (found := _earlier_of(store, kept, parts)):
+            return found
+    return None
+
+
+def _earlier_of(store: Store, kept: Arrays, parts: Sequence[Store]) -> Earlier | None:
+    """What a union has kept, for one of more graphs; None where it does not tell which node is which record."""
+    if tuple(part.label for part in parts if part.label in store.manifest.parts) != store.manifest.parts:
+        return None
+    old = np.repeat([part.label in store.manifest.parts for part in parts], [len(part) for part in parts])
+    moved, leads = np.flatnonzero(old), kept["thing"] == np.arange(len(kept["thing"]))
+    if len(moved) != len(leads) or int(leads.sum()) != len(store):
+        return None
+    node, thing = np.full(len(old), -1), np.arange(len(old))
+    node[moved[leads]] = np.arange(len(store))
+    thing[moved] = moved[kept["thing"]]
+    numbered = {"candidates": slice(1, 3), "coded": slice(0, 2), "lines": slice(1, 2), "told": slice(1, 2)}
+    rows = {name: np.array(kept[name]) for name in numbered}
+    for name, columns in numbered.items():
+        rows[name][:, columns] = moved[rows[name][:, columns]]
+    new = tuple(i for i, part in enumerate(parts) if part.label not in store.manifest.parts)
+    return Earlier(store, node, new, thing, {**kept, **rows})
+
+
+def among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values are among some, which ascend."""
+    if not len(some):
+        return np.zeros(len(values), bool)
+    return np.asarray(some[np.minimum(some.searchsorted(values), len(some) - 1)] == values)
+
+
+def distinct(rows: Ints) -> Ints:
+    """The different rows, in order."""
+    rows = rows[np.lexsort(rows.T[::-1])]
+    found: Ints = rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+    return found
+
+
+# --- How the names of an earlier union are numbered.
+
+
 def grown_from(graph: Store) -> Grown | None:
     """The largest union of some of the graphs that this one is of; None where there is none."""
     return _grown(graph.folder, graph.label) if graph.manifest.parts and not graph.edits else None
@@ -85,19 +161,19 @@ def _grown(folder: str, label: str) -> Grown | None:
     graph = open_store(Path(folder).parent)
     if graph.label != label:
         return None
-    found = sorted(_unions_of_some(graph), key=lambda m: -m[0])
+    found = sorted(_unions_of_some(graph.manifest.parts, Path(folder).parent), key=lambda m: -m[0])
     return _aligned(open_store(found[0][1]), graph) if found else None
 
 
-def _unions_of_some(graph: Store) -> Iterator[tuple[int, Path]]:
-    """The unions of some of the graphs, each with the number of its entities."""
-    for folder in sorted(Path(graph.folder).parent.parent.iterdir()):
+def _unions_of_some(labels: Sequence[str], folder: Path) -> Iterator[tuple[int, Path]]:
+    """The unions of some of the graphs of those labels beside a folder, each with the number of its entities."""
+    for beside in sorted(folder.parent.iterdir()) if folder.parent.is_dir() else ():
         try:
-            manifest = read_manifest(current(folder))
+            manifest = read_manifest(current(beside))
         except (StoreError, OSError):
             continue
-        if manifest.parts and set(manifest.parts) < set(graph.manifest.parts):
-            yield manifest.counts["entities"], folder
+        if manifest.parts and set(manifest.parts) < set(labels):
+            yield manifest.counts["entities"], beside
 
 
 def _aligned(old: Store, new: Store) -> Grown:

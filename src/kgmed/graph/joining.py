@@ -19,11 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import Scope
+from kgmed.graph.grown import Earlier, among, distinct
 from kgmed.graph.names import NAME_WORDS, contradicts
+from kgmed.graph.store.arrays import digests, key_hash
 from kgmed.graph.store.store import Store
-from kgmed.language.text import has_cjk, lazily, normalise
+from kgmed.language.text import has_cjk, lazily, normalise, normalise_all
 from kgmed.vocabulary import BRAND, Predicate
+
+Ints = NDArray[np.int64]
 
 # --- What a medicine is made of, by its name: without its form and its salt.
 
@@ -210,23 +215,59 @@ class Join:
 
 
 class Joiner:
-    """Puts records together, as long as nothing speaks against it."""
+    """Puts records together, as long as nothing speaks against it.
 
-    def __init__(self, parts: Sequence[Store], forbidden: Iterable[tuple[str, str]] = ()) -> None:
+    After an `earlier` union only what the other graphs have in common with it is looked at, and what that changes.
+    """
+
+    def __init__(
+        self, parts: Sequence[Store], forbidden: Iterable[tuple[str, str]] = (), earlier: Earlier | None = None
+    ) -> None:
         """Over all records of the graphs; two ids that are forbidden never come into one thing."""
-        self.parts = parts
+        self.parts, self.earlier = parts, earlier
         self.first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        self.new = earlier.new if earlier else tuple(range(len(parts)))
         self._group: dict[int, list[int]] = {}  # record -> all of its thing, which share this list
         self._why: dict[int, list[str]] = {}
         self._forbidden = {frozenset(pair) for pair in forbidden}
         self._facts = lru_cache(maxsize=None)(self._facts_of)
+        self.thing = earlier.thing if earlier else np.arange(self.first[-1])  # the record that its thing is named after
+        self.changed = np.isin(np.arange(self.first[-1]), [r for i in self.new for r in self._records(i)])
+        self._common: list[NDArray[np.uint64]] = []  # the numbers of what the new graphs may have in common
+        self._owners: list[int] = []  # the records whose ids are codes that these have
+        self._pairs_coded: list[tuple[int, int]] = []
+
+    def _records(self, part: int) -> range:
+        return range(self.first[part], self.first[part + 1])
 
     def joins(self) -> list[Join]:
-        """The things of several records, after all candidates have been looked at."""
-        for candidate in sorted(set(self._candidates())):
+        """The things of several records, after all candidates have been looked at; of those that may have changed."""
+        keys, found = zip(*keyed, strict=True) if (keyed := list(self._candidates())) else ((), ())
+        rows = np.array([c[:3] for c in found], np.int64).reshape(-1, 3)
+        rows = np.column_stack([rows, np.array(keys, np.uint64).view(np.int64)])
+        if self.earlier:
+            before = self.earlier.kept["candidates"]
+            gone = among(before[:, 3].view(np.uint64), np.unique(np.concatenate(self._common)))
+            self.changed[np.concatenate([before[gone, 1:3], rows[:, 1:3]])] = True
+            rows = np.concatenate([before[~gone], rows])
+            found = tuple(PossibleJoin(rank, one, other, "") for rank, one, other, _ in rows[self._near(rows)].tolist())
+            self.thing[self.changed] = np.flatnonzero(self.changed)
+        self.candidates = distinct(rows)
+        for candidate in sorted(set(found)):
             self._take(candidate)
         groups = {id(group): group for group in self._group.values()}
-        return sorted((self._join(group) for group in groups.values()), key=lambda join: join.records)
+        joins = sorted((self._join(group) for group in groups.values()), key=lambda join: join.records)
+        for join in joins:
+            self.thing[list(join.records)] = join.records[0]
+        return joins
+
+    def _near(self, rows: Ints) -> NDArray[np.bool_]:
+        """Which candidates are of records that may have changed, which all that are tied to one by others have."""
+        while True:
+            near = self.changed[rows[:, 1]] | self.changed[rows[:, 2]]
+            if self.changed[rows[near, 1:3]].all():
+                return near
+            self.changed[rows[near, 1:3]] = True
 
     def _join(self, group: list[int]) -> Join:
         """A group with the record that it is named after first: of the first graph, the one with most triples."""
@@ -240,21 +281,45 @@ class Joiner:
 
     # --- candidates
 
-    def _candidates(self) -> Iterator[PossibleJoin]:
+    def _candidates(self) -> Iterator[tuple[int, PossibleJoin]]:
+        """The candidates, each with the number of what its records have in common."""
         yield from self._by_code()
         yield from self._by_name()
         yield from self._by_glossary()
 
-    def _by_code(self) -> Iterator[PossibleJoin]:
+    def _by_code(self) -> Iterator[tuple[int, PossibleJoin]]:
         """Records of the same id, and those that are the only ones of their graph with the code of another's id."""
-        for rows in _coded(self.parts, self.first).values():
-            owners = sorted({record for record, is_id in rows if is_id})
+        codes = {code for i in self.new for code in _codes(self.parts[i])} if self.earlier else None
+        self._common.append(_hashes("code", codes or ()))
+        for code, rows in _coded(self.parts, self.first) if codes is None else self._coded_as(codes):
+            key, owners = key_hash(f"code {code}"), sorted({record for record, is_id in rows if is_id})
+            self._owners += owners
+            self._pairs_coded += [(record, owners[0]) for record, is_id in rows if not is_id and owners]
             for one, other in pairwise(owners):
-                yield PossibleJoin(-1, one, other, "id")
+                yield key, PossibleJoin(-1, one, other, "id")
             for record in self._alone(rows) if owners else ():
                 if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
                     why = f"code {self.facts(owners[0]).id}"
-                    yield PossibleJoin(3, min(owners[0], record), max(owners[0], record), why)
+                    yield key, PossibleJoin(3, min(owners[0], record), max(owners[0], record), why)
+
+    def _coded_as(self, codes: Iterable[str]) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
+        """What `_coded` gives of some codes, by the indexes of the graphs."""
+        parts = list(zip(self.parts, self.first, strict=False))
+        for code in codes:
+            ids = [
+                (begin + node, True)
+                for part, begin in parts if not part.manifest.prefix
+                for node in part.tables.keys.find(code) if part.tables.key[node] == code
+            ]  # fmt: skip
+            forms = {normalise(code), normalise(code.replace("ICD10:", "ICD-10:"))} if ids else ()
+            others = [
+                (begin + name.node, False)
+                for part, begin in parts
+                for number in sorted({n for form in forms for n in part.tables.normalised.find(form)})
+                if (name := part.name_row(number)).scope == Scope.XREF and _code_of(name.text) == code
+            ]
+            if len(ids) + len(others) > 1 and ids:
+                yield code, ids + others
 
     def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
         """The records that have a code which is no other's in their graph and is not their id."""
@@ -274,18 +339,54 @@ class Joiner:
         names = [store.name_row(node).text, *(text for text, scope in store.aliases(node) if scope in _NAMES)]
         return [normalise(chinese_form(vocabulary.listed("unspecified").sub("", name))) for name in names]
 
-    def coded(self) -> Iterator[tuple[int, int]]:
-        """Records with a code, and the record whose id it is, which may be broader."""
-        for rows in _coded(self.parts, self.first).values():
-            owners = sorted({record for record, is_id in rows if is_id})
-            yield from ((record, owners[0]) for record, is_id in rows if not is_id and owners)
+    @cached_property
+    def coded(self) -> Ints:
+        """Records with a code, and the record whose id it is, which may be broader (k, 2), in the order of these."""
+        rows = np.array(self._pairs_coded, np.int64).reshape(-1, 2)
+        if self.earlier:
+            before = self.earlier.kept["coded"]
+            gone = np.isin(before[:, 1], self._owners)
+            self.changed[np.concatenate([before[gone, 0], rows[:, 0]])] = True
+            rows = np.concatenate([before[~gone], rows])
+            self.changed[rows[self.changed[rows[:, 1]], 0]] = True
+        return rows[np.argsort(rows[:, 1], kind="stable")]
 
-    def _by_name(self) -> Iterator[PossibleJoin]:
-        """Records that share a name, whichever way it is written."""
-        for rows in _shared(self.parts, self.first):
-            yield from self._pairs(rows)
-        yield from self._by_form()
-        yield from self._run_together()
+    def _by_name(self) -> Iterator[tuple[int, PossibleJoin]]:
+        """Records that share a name, whichever way it is written, in whichever form, with or without its spaces."""
+        spelled = [_spelled(part) for part in self.parts]
+        for key, rows in self._sharing([_indexed(part) for part in self.parts], most=4 * _SHARED):
+            yield from ((key, pair) for pair in self._pairs(rows))
+        for key, rows in self._sharing([(s["form"], s["form_of"]) for s in spelled]):
+            yield from ((key, pair) for pair in self._pairs(rows))
+        runs = np.unique(np.concatenate([s["letters"][s["run"]] for s in spelled]))
+        kept = [among(s["letters"], runs) for s in spelled]
+        columns = [(s["letters"][at], s["letters_of"][at]) for s, at in zip(spelled, kept, strict=True)]
+        for key, rows in self._sharing(columns):
+            yield from ((key, pair) for pair in self._pairs(rows))
+
+    def _sharing(
+        self, columns: Sequence[tuple[NDArray[np.uint64], NDArray[np.int32]]], most: int = 1 << 30
+    ) -> Iterator[tuple[int, list[tuple[int, int, str]]]]:
+        """The bearers of each name that several records have, as (record, scope, as it is written), and its number.
+
+        `columns`: of each graph hashes and numbers of names. Of names that more than `most` have none is given.
+        """
+        ours = np.unique(np.concatenate([columns[i][0] for i in self.new]))
+        self._common.append(ours)
+        kept = [among(hashes, ours) for hashes, _ in columns]
+        hashes = np.concatenate([h[at] for (h, _), at in zip(columns, kept, strict=True)])
+        number = np.concatenate([n[at] for (_, n), at in zip(columns, kept, strict=True)])
+        part = np.repeat(np.arange(len(columns)), [int(at.sum()) for at in kept])
+        owner = [_owners(p) + first for p, first in zip(self.parts, self.first, strict=False)]
+        record = np.concatenate([o[n[at]] for o, (_, n), at in zip(owner, columns, kept, strict=True)])
+        order = np.lexsort((record, hashes))
+        hashes, part, number, record = hashes[order], part[order], number[order], record[order]
+        begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+        ends = np.append(begins[1:], len(hashes))[: len(begins)]
+        several = (record[ends - 1] != record[begins]) & (ends - begins <= most)  # sorted by record within a hash
+        for begin, end in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
+            named = [(self.parts[part[i]].name_row(int(number[i])), self.first[part[i]]) for i in range(begin, end)]
+            yield int(hashes[begin]), [(n.node + start, n.scope, n.text) for n, start in named]
 
     def _pairs(self, rows: list[tuple[int, int, str]]) -> Iterator[PossibleJoin]:
         """The candidates of one name, from its bearers as (record, scope, as it is written)."""
@@ -300,42 +401,26 @@ class Joiner:
                 continue  # what one graph has twice is one only by the very name of a record
             yield PossibleJoin(best[one][0] + best[other][0], one, other, f"name {best[one][1]}")
 
-    def _by_form(self) -> Iterator[PossibleJoin]:
-        """Records whose Chinese names are the same in one form."""
-        bearers: dict[str, list[tuple[int, int, str]]] = {}
-        for part, first in zip(self.parts, self.first, strict=False):
-            for name in part.names(scopes=(Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION)):
-                if _VARIES.search(name.text) is None:
-                    continue
-                plain = normalise(name.text)
-                form = chinese_form(plain)
-                if form != plain or _may_vary(form):
-                    bearers.setdefault(form, []).append((first + name.node, name.scope, name.text))
-        for rows in bearers.values():
-            yield from self._pairs(rows)
-
-    def _run_together(self) -> Iterator[PossibleJoin]:
-        """Records whose names have the same letters, one written without its spaces: rheumaticfever, Ehlers—Danlos."""
-        named = [
-            (first + n.node, n.scope, n.text)
-            for part, first in zip(self.parts, self.first, strict=False)
-            for n in part.names(scopes=(Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION))
-            if n.text.isascii() or not has_cjk(n.text)
-        ]
-        bearers: dict[str, list[tuple[int, int, str]]] = {said: [] for row in named if (said := _run(row[2]))}
-        for row in named:
-            if (rows := bearers.get(_letters(row[2]))) is not None:
-                rows.append(row)
-        for rows in bearers.values():
-            if len({record for record, _, _ in rows}) > 1:
-                yield from self._pairs(rows)
-
-    def _by_glossary(self) -> Iterator[PossibleJoin]:
+    def _by_glossary(self) -> Iterator[tuple[int, PossibleJoin]]:
         """Records that bear names which the glossary has for one thing."""
-        for names in glossary():
+        self._common.append(_hashes("line", map(str, self.entries)))
+        for i in self.entries:
+            names = glossary()[i]
             records = sorted({record for name in names if joins(name) for record in self.bearers(name)})
             for one, other in combinations(records, 2) if len(records) <= MOST else ():
-                yield PossibleJoin(0, one, other, f"glossary {names[0]}")
+                yield key_hash(f"line {i}"), PossibleJoin(0, one, other, f"glossary {names[0]}")
+
+    @cached_property
+    def entries(self) -> list[int]:
+        """The entries of the glossary to look at: those that have a name of the new graphs, or of their substances."""
+        if not self.earlier:
+            return list(range(len(glossary())))
+        keys = digests(normalise_all([name for names in glossary() for name in names]))[:, 0]
+        entry = np.repeat(np.arange(len(glossary())), list(map(len, glossary())))
+        ours = np.unique(np.concatenate([self.parts[i].tables.normalised.hashes for i in self.new]))
+        made = {name for i in self.new for name, _ in _made_of(self.parts[i])}
+        of = {i for i, names in enumerate(glossary()) if made and not made.isdisjoint(names)}
+        return sorted(of | set(entry[among(keys, ours)].tolist()))
 
     def bearers(self, name: str) -> Iterator[int]:
         """The records of which that is the name, or another name that means the same."""
@@ -355,10 +440,8 @@ class Joiner:
         """The medicines with a Chinese name, by their substance."""
         found: dict[str, list[int]] = {}
         for part, first in zip(self.parts, self.first, strict=False):
-            for node in (int(n) for kind in _SUBSTANCE for n in part.of_kind(kind)):
-                name = part.name_row(node).text
-                if has_cjk(name):
-                    found.setdefault(substance(name), []).append(first + node)
+            for name, node in _made_of(part):
+                found.setdefault(name, []).append(first + node)
         return found
 
     def _part(self, record: int) -> int:
@@ -532,7 +615,23 @@ def _may_vary(form: str) -> bool:
 # --- Codes and names that several records have, by the indexes of the graphs.
 
 
-def _coded(parts: Sequence[Store], first: Sequence[int]) -> dict[str, list[tuple[int, bool]]]:
+def _hashes(sort: str, names: Iterable[str]) -> NDArray[np.uint64]:
+    """The number of each name, of one sort."""
+    return digests(f"{sort} {name}" for name in names)[:, 0].copy()
+
+
+def _code_of(text: str) -> str:
+    """A code as all graphs write it."""
+    return text.replace("ICD-10:", "ICD10:")
+
+
+def _codes(part: Store) -> Iterator[str]:
+    """The codes that a graph has, as ids or beside them."""
+    yield from () if part.manifest.prefix else part.tables.key
+    yield from (_code_of(name.text) for name in part.names(scopes=(Scope.XREF,)))
+
+
+def _coded(parts: Sequence[Store], first: Sequence[int]) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
     """The records of each code that is an id somewhere and stands elsewhere too, and whether it is theirs."""
     found: dict[str, list[tuple[int, bool]]] = {}
     for part, begin in zip(parts, first, strict=False):
@@ -542,34 +641,60 @@ def _coded(parts: Sequence[Store], first: Sequence[int]) -> dict[str, list[tuple
             found.setdefault(key, []).append((begin + node, True))
     for part, begin in zip(parts, first, strict=False):
         for name in part.names(scopes=(Scope.XREF,)):
-            code = name.text.replace("ICD-10:", "ICD10:")
-            if code in found:
+            if (code := _code_of(name.text)) in found:
                 found[code].append((begin + name.node, False))
-    return {code: rows for code, rows in found.items() if len(rows) > 1}
+    return ((code, rows) for code, rows in found.items() if len(rows) > 1)
 
 
-def _shared(parts: Sequence[Store], first: Sequence[int]) -> Iterator[list[tuple[int, int, str]]]:
-    """The bearers of each name that several records have, as (record, scope, as it is written)."""
-    columns = [_indexed(part, begin, i) for i, (part, begin) in enumerate(zip(parts, first, strict=False))]
-    hashes, part, number, record = (np.concatenate([c[i] for c in columns]) for i in range(4))
-    order = np.lexsort((record, hashes))
-    hashes, part, number, record = hashes[order], part[order], number[order], record[order]
-    begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
-    ends = np.append(begins[1:], len(hashes))
-    several = record[ends - 1] != record[begins]  # sorted by record within a hash
-    for begin, end in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
-        if end - begin <= 4 * _SHARED:
-            named = [(parts[part[i]].name_row(int(number[i])), first[part[i]]) for i in range(begin, end)]
-            yield [(n.node + start, n.scope, n.text) for n, start in named]
+def _made_of(part: Store) -> Iterator[tuple[str, int]]:
+    """The medicines of a graph that have a Chinese name: their substance, and the node."""
+    for node in (int(n) for kind in _SUBSTANCE for n in part.of_kind(kind)):
+        name = part.name_row(node).text
+        if has_cjk(name):
+            yield substance(name), node
 
 
-def _indexed(store: Store, first: int, part: int) -> tuple[NDArray[np.uint64], ...]:
-    """Of the names of a graph that mean their record: hash of its key, graph, name number, record."""
-    t, n = store.tables, len(store)
-    scope = np.append(np.zeros(n, np.uint8), t.alias_scope)
-    owner = np.append(np.arange(n), t.alias_node)
+def _owners(part: Store) -> Ints:
+    """The node of each name of a graph, by its number."""
+    return np.append(np.arange(len(part)), part.tables.alias_node)
+
+
+def _indexed(part: Store) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """The hash of the key and the number of each name of a graph that means its record."""
+    t = part.tables
+    scope = np.append(np.zeros(len(part), np.uint8), t.alias_scope)
     hashes = np.concatenate([t.normalised.hashes, t.folded.hashes])
     number = np.concatenate([t.normalised.numbers, t.folded.numbers])
     kept = np.isin(scope[number], [int(s) for s in _NAMES])
-    hashes, number = hashes[kept], number[kept]
-    return hashes, np.full(len(number), part), number, owner[number] + first
+    return hashes[kept], number[kept]
+
+
+def _spelled(part: Store) -> Arrays:
+    """How the names of a graph are spelled, by their numbers; kept beside it.
+
+    `form` = the hash of a Chinese name in one form, where it may vary; `letters` = that of the letters of another name,
+    and `run` = whether it may have lost its spaces.
+    """
+    columns = ("form", "form_of", "letters", "letters_of", "run")
+    return cached_arrays(part.folder, "spelled", f"{VERSION} {part.label}", columns, lambda: _spellings(part))
+
+
+def _spellings(part: Store) -> Arrays:
+    form, form_of, letters, letters_of, run = list[str](), list[int](), list[str](), list[int](), list[bool]()
+    for number, (text, _, scope) in enumerate(part.names()):
+        if scope not in (Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION):
+            continue
+        if _VARIES.search(text) is not None:
+            plain = normalise(text)
+            if (one := chinese_form(plain)) != plain or _may_vary(one):
+                form.append(one)
+                form_of.append(number)
+        if (text.isascii() or not has_cjk(text)) and len(said := _letters(text)) >= _LEAST:
+            letters.append(said)
+            letters_of.append(number)
+            run.append(bool(_run(text)))
+    return {
+        "form": _hashes("form", form), "form_of": np.array(form_of, np.int32),
+        "letters": _hashes("letters", letters), "letters_of": np.array(letters_of, np.int32),
+        "run": np.array(run, bool),
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.graph.base import LocalGraph, Match, NodeName, Scope
-from kgmed.graph.grown import by_name, kept, owners
+from kgmed.graph.base import LocalGraph, Match, NodeName, Scope, unique_numbers
+from kgmed.graph.grown import by_name, kept, owners, texts_of
 from kgmed.graph.store.arrays import key_hash
 from kgmed.graph.store.store import Store
 from kgmed.language.affixes import changed
@@ -72,6 +72,7 @@ _SHORTLIST = 64  # names ranked by edit distance
 _READ = 400_000  # postings read a query at most, those of the rarest grams first
 _LONGEST = 120  # characters; longer names are sentences
 _BITS = np.uint64(21)  # of a code point
+_AT_ONCE = 1 << 20  # names of grams that are put in order at a time
 _ROW = np.uint64(0xFFFFFFFF)  # the bits of the number of a name beside that of a gram
 
 
@@ -198,7 +199,7 @@ def _build(graph: LocalGraph) -> Arrays:
     gram, number = np.unique(grams, return_inverse=True)
     return {
         "hash": hashes,
-        **_postings_of(gram, (number.astype(np.uint64) << np.uint64(32)) | of.astype(np.uint64), len(distinct)),
+        **_postings_of(gram, [(number.astype(np.uint64) << np.uint64(32)) | of.astype(np.uint64)], len(distinct)),
         **_counts_of(words, np.ones(len(words), np.int32)),
         **_owned(list(distinct.values()), pairs, graph.adjacency.nodes),
     }
@@ -229,20 +230,17 @@ def _grown(graph: LocalGraph) -> Arrays | None:
     gone = [normalise(_name_of(old, i)) for i in np.flatnonzero(moved < 0).tolist()]
     fresh = {int(row[i]): key for i, key in keys.items() if row[i] >= 0}
     grams, rows = _grams(list(fresh.values()))
-    gram = np.union1d(old["gram"], grams)
-    held = moved[old["row"]].astype(np.uint64) & _ROW  # 2^32 - 1 = not here
-    held |= np.repeat(gram.searchsorted(old["gram"]).astype(np.uint64) << np.uint64(32), np.diff(old["start"]))
-    held = held[held & _ROW != _ROW]
-    new = np.array(list(fresh), np.uint64)[rows] | gram.searchsorted(grams).astype(np.uint64) << np.uint64(32)
+    gram = unique_numbers(np.concatenate([old["gram"], grams]))
+    new = np.sort(np.array(list(fresh), np.uint64)[rows] | gram.searchsorted(grams).astype(np.uint64) << np.uint64(32))
     come, less = _words_of(fresh.values()), _words_of(gone)
     pairs = np.stack([row[of], node[named], scope[named]], axis=1).astype(np.int64)
     pairs = pairs[pairs[:, 0] >= 0]
     pairs = pairs[np.lexsort((pairs[:, 2], pairs[:, 1], pairs[:, 0]))]  # of a name and an entity the closest scope
     pairs = pairs[np.append(True, (np.diff(pairs[:, :2], axis=0) != 0).any(axis=1))[: len(pairs)]]
-    texts = [graph.name_row(i).text for i in named[first[order]].tolist()]
+    texts = texts_of(graph, named[first[order]])
     return {
         "hash": hashes[order],
-        **_postings_of(gram, np.concatenate([held, new]), len(order)),
+        **_postings_of(gram, _moved(old, moved, gram, new), len(order)),
         **_counts_of(
             np.concatenate([old["word"], come, less]),
             np.concatenate([old["often"], np.ones(len(come), np.int32), np.full(len(less), -1, np.int32)]),
@@ -251,15 +249,38 @@ def _grown(graph: LocalGraph) -> Arrays | None:
     }
 
 
-def _postings_of(gram: NDArray[np.uint64], pairs: NDArray[np.uint64], names: int) -> Arrays:
-    """The names of each gram, and how many grams each name has, from pairs of the number of a gram and a name."""
-    pairs.sort()
-    pairs = pairs[np.diff(pairs, prepend=pairs[:1] + np.uint64(1)) != 0]  # `unique` without order is many times slower
-    row = (pairs & _ROW).astype(np.int32)
-    start = np.searchsorted(pairs, np.arange(len(gram) + 1, dtype=np.uint64) << np.uint64(32))
-    used = np.flatnonzero(np.diff(start))  # a gram of no name that is left is none
-    size = np.bincount(row, minlength=names).astype(np.uint16)
-    return {"size": size, "gram": gram[used], "start": np.append(start[used], len(row)), "row": row}
+def _moved(
+    old: Arrays, moved: NDArray[np.int64], gram: NDArray[np.uint64], new: NDArray[np.uint64]
+) -> Iterator[NDArray[np.uint64]]:
+    """The pairs of `_postings_of`: those of an index whose names have other numbers now (-1 = none), and new ones."""
+    place, start = gram.searchsorted(old["gram"]).astype(np.uint64) << np.uint64(32), np.asarray(old["start"])
+    first = 0
+    while first < len(place) or len(new):  # so many grams at a time that their names take little room
+        last = max(first + 1, int(start.searchsorted(start[min(first, len(place))] + _AT_ONCE, "right")) - 1)
+        held = moved[old["row"][start[first] : start[last]]] if first < len(place) else np.empty(0, np.int64)
+        of = np.repeat(place[first:last], np.diff(start[first : last + 1]))[held >= 0]
+        ready = int(new.searchsorted(place[last])) if last < len(place) else len(new)
+        yield np.concatenate([of | held[held >= 0].astype(np.uint64), new[:ready]])
+        first, new = last, new[ready:]
+
+
+def _postings_of(gram: NDArray[np.uint64], pairs: Iterable[NDArray[np.uint64]], names: int) -> Arrays:
+    """The names of each gram, and how many grams each name has, from pairs of the number of a gram and a name.
+
+    They may come in several lots, all of a gram in one, and the grams of each behind those of the last.
+    """
+    rows, often, size = [np.empty(0, np.int32)], np.zeros(len(gram), np.int64), np.zeros(names, np.int64)
+    for some in pairs:
+        some.sort(kind="stable")  # fast where most is in order
+        some = some[np.append(True, some[1:] != some[:-1])[: len(some)]]
+        rows.append((some & _ROW).astype(np.int32))
+        often += np.bincount((some >> np.uint64(32)).astype(np.int64), minlength=len(gram))
+        size += np.bincount(rows[-1], minlength=names)
+    used, start = np.flatnonzero(often), np.append(0, np.cumsum(often))  # a gram of no name that is left is none
+    return {
+        "size": size.astype(np.uint16), "gram": gram[used], "start": np.append(start[used], start[-1]),
+        "row": np.concatenate(rows),
+    }  # fmt: skip
 
 
 def _words_of(keys: Iterable[str]) -> NDArray[np.uint64]:

@@ -3,6 +3,7 @@
 The merged store is made of the parts, which stay as they are, and kept under the graphs' folder like anything derived:
 made when it is first asked for, and again when a part, its edits, the pairs that may not be joined or this code have
 changed. Each relation stands once for each graph that has it, so that every triple tells which graph it is of.
+Where some of the graphs are one already, what another adds is worked out alone: the rest is taken over from there.
 """
 
 import re
@@ -11,15 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, repeat
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
+from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
+from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow
+from kgmed.graph.grown import distinct, earlier_union
 from kgmed.graph.joining import (
     CONDITION,
+    VERSION,
     Join,
     Joiner,
     glossary,
@@ -30,7 +34,7 @@ from kgmed.graph.joining import (
     of_some,
 )
 from kgmed.graph.store.build import build
-from kgmed.graph.store.store import EDITS, Store
+from kgmed.graph.store.store import EDITS, Store, open_store
 from kgmed.language.text import has_cjk, lazily, normalise, script_language
 from kgmed.records import Relation
 from kgmed.vocabulary import BRAND
@@ -45,12 +49,28 @@ _LEAST, _LONGEST = 4, 25  # letters of a word
 _SEEN = 3  # ours: names that a word stands in, so that it is no part of words
 
 
-def words_of(names: Iterable[str]) -> frozenset[str]:
-    """The words that stand in several of some names with spaces."""
-    seen = Counter(
-        word for name in names if " " in name and name.isascii() for word in {*_WORD.findall(name.casefold())}
-    )
-    return frozenset(w for w, count in seen.items() if count >= _SEEN and len(w) >= _LEAST) | _SMALL
+def _worded(part: Store) -> Arrays:
+    """The English words of a graph's names with spaces, in how many each is, and the names of letters alone."""
+    columns = ("word", "names", "run", "run_of")
+    return cached_arrays(part.folder, "worded", f"{VERSION} {part.label}", columns, lambda: _words(part))
+
+
+def _words(part: Store) -> Arrays:
+    seen, runs, of = Counter[str](), list[str](), list[int]()
+    for name in part.names():
+        if " " in name.text and name.text.isascii():
+            seen.update({w for w in _WORD.findall(name.text.casefold()) if len(w) >= _LEAST})
+        elif _RUN.match(name.text):
+            runs.append(name.text.casefold())
+            of.append(name.node)
+    return {
+        "word": np.frombuffer("\n".join(seen).encode(), np.uint8), "names": np.array([*seen.values()], np.int32),
+        "run": np.frombuffer("\n".join(runs).encode(), np.uint8), "run_of": np.array(of, np.int32),
+    }  # fmt: skip
+
+
+def _lines(text: NDArray[np.uint8]) -> list[str]:
+    return text.tobytes().decode().split("\n") if len(text) else []
 
 
 def spaced(name: str, words: frozenset[str]) -> str:
@@ -101,30 +121,22 @@ def merge(
     progress: Callable[[int], None] | None = None,
     inputs: str = "",
 ) -> None:
-    """Make the store of some graphs as one in a folder."""
-    build(union(parts, forbidden=forbidden), folder, progress=progress, inputs=inputs)
+    """Make the store of some graphs as one in a folder, from one of fewer of them where such stands beside it."""
+    forbidden = sorted(forbidden)
+    known = vocabulary.digest("names", "medicines", "abbreviations", "glossary")
+
+    def key(label: str) -> str:
+        return f"{VERSION} {known} {forbidden} {label}"
+
+    whole = _Union(parts, Joiner(parts, forbidden, earlier_union(parts, folder, key)))
+    build(whole.source, folder, progress=progress, inputs=inputs)
+    made = open_store(folder)
+    cached_arrays(made.folder, "joins", key(made.label), (*whole.found,), lambda: whole.found)
 
 
 def union(parts: Sequence[Store], *, forbidden: Iterable[tuple[str, str]] = ()) -> Source:
     """The graphs as one source; records of one thing are one entity."""
-    joiner = Joiner(parts, forbidden)
-    whole = _Union(parts, joiner.joins(), joiner)
-    languages = dict.fromkeys(part.language for part in parts)
-    names = {part: f"{part.manifest.name} {part.manifest.release}".strip() for part in parts}
-    return Source(
-        name=" + ".join(names.values()),
-        rows=whole.rows,
-        release=" + ".join(p.manifest.release for p in parts),
-        licence="; ".join(f"{p.name}: {p.manifest.licence}" for p in parts if p.manifest.licence),
-        citation="; ".join(p.manifest.citation for p in parts if p.manifest.citation),
-        language=next(iter(languages)) if len(languages) == 1 else "",
-        relations={key: relation for part in whole.parts for key, relation in part.relations.items()},
-        kinds={key: ("", "") for part in whole.parts for key in part.relations},
-        parts=tuple(part.label for part in parts),
-        describes=" + ".join(name for part, name in names.items() if len(part.tables.described)),
-        origins={key: origin for part in whole.parts for key, origin in part.origins.items()},
-        size=sum(len(p) + p.adjacency.edges + len(p.tables.text_node) for p in parts),
-    )
+    return _Union(parts, Joiner(parts, forbidden)).source
 
 
 @dataclass(frozen=True)
@@ -157,16 +169,40 @@ class _Part:
 class _Union:
     """The rows of several graphs as those of one."""
 
-    def __init__(self, parts: Sequence[Store], joins: Sequence[Join], joiner: Joiner) -> None:
-        first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
-        self.parts = [_Part(part, begin) for part, begin in zip(parts, first, strict=False)]
-        self.joins = {join.records[0]: join for join in joins}
-        self.thing = np.arange(first[-1])  # record -> the record that its thing is named after
-        for join in joins:
-            self.thing[list(join.records)] = join.records[0]
-        self._first = first
+    def __init__(self, parts: Sequence[Store], joiner: Joiner) -> None:
+        self.parts = [_Part(part, begin) for part, begin in zip(parts, joiner.first, strict=False)]
+        self.joins = {join.records[0]: join for join in joiner.joins()}
+        self.thing, self._first, self._earlier = joiner.thing, joiner.first, joiner.earlier
         self._said = self._known(joiner)
+        self._words = self._all_words(joiner)
+        coded = joiner.coded
+        self._anew = np.isin(np.arange(len(self.thing)), self.thing[joiner.changed])  # by the record of each thing
         self._broader = self._coded(joiner)
+        self.found = {
+            "thing": self.thing, "candidates": joiner.candidates, "coded": coded, "lines": self._named,
+            "told": self._told_of,
+        }  # fmt: skip
+
+    @property
+    def source(self) -> Source:
+        """All of it."""
+        stores = [part.store for part in self.parts]
+        languages = dict.fromkeys(part.language for part in stores)
+        names = {part: f"{part.manifest.name} {part.manifest.release}".strip() for part in stores}
+        return Source(
+            name=" + ".join(names.values()),
+            rows=self.rows,
+            release=" + ".join(p.manifest.release for p in stores),
+            licence="; ".join(f"{p.name}: {p.manifest.licence}" for p in stores if p.manifest.licence),
+            citation="; ".join(p.manifest.citation for p in stores if p.manifest.citation),
+            language=next(iter(languages)) if len(languages) == 1 else "",
+            relations={key: relation for part in self.parts for key, relation in part.relations.items()},
+            kinds={key: ("", "") for part in self.parts for key in part.relations},
+            parts=tuple(part.label for part in stores),
+            describes=" + ".join(name for part, name in names.items() if len(part.tables.described)),
+            origins={key: origin for part in self.parts for key, origin in part.origins.items()},
+            size=sum(len(p) + p.adjacency.edges + len(p.tables.text_node) for p in stores),
+        )
 
     def rows(self) -> Batches:
         """All rows: entities first, so that they are numbered in the order of the graphs."""
@@ -175,25 +211,22 @@ class _Union:
         starts = np.cumsum([0, *(len(s) for s in supports)])
 
         def said(codes: list[int]) -> list[str]:
-            of = np.searchsorted(starts, codes, "right") - 1
-            return [supports[p][code - int(starts[p])] for p, code in zip(of.tolist(), codes, strict=True)]
+            return _by_part(codes, starts, lambda part, at: supports[part].many(at))
 
-        ids = self._ids
-        return Batches(self._batches(), lambda c: [ids[i] for i in c], lambda c: [relations[i] for i in c], said)
+        return Batches(self._batches(), self._ids, lambda c: [relations[i] for i in c], said)
 
     def _batches(self) -> Iterator[Batch]:
-        rows = self._told()
-        while told := list(islice(rows, _EVERY)):
-            yield Batch(told)
+        yield from self._entities()
+        for part in self.parts:
+            yield from self._texts(part)
         relations = supports = 0
         for part in self.parts:
             yield from self._edges(part, relations, supports)
             relations, supports = relations + len(part.keys), supports + len(part.store.tables.support)
 
-    @cached_property
-    def _ids(self) -> list[str]:
-        """The id of each record."""
-        return [key for shared in self._shared for key in shared.ids]
+    def _ids(self, records: list[int]) -> list[str]:
+        """The ids of records."""
+        return _by_part(records, np.array(self._first), lambda part, at: self._shared[part].ids(at))
 
     @cached_property
     def _shared(self) -> "list[_Shared]":
@@ -222,24 +255,41 @@ class _Union:
 
     # --- entities and texts
 
-    def _told(self) -> Iterator[Told]:
-        """Each thing with all names of its records, then the texts about it."""
-        shared = self._shared
-        for number, part in enumerate(self.parts):
-            for node in range(len(part.store)):
-                record = node + part.first
-                if self.thing[record] == record:
-                    join = self.joins.get(record)
-                    row = self._joined(join, shared) if join else shared[number].row(node)
-                    row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
-                    yield self._with_known(row, record) if record in self._said else row
-        for part in self.parts:
-            yield from self._texts(part)
+    def _entities(self) -> Iterator[Batch]:
+        """Each thing with all names of its records; those that the earlier union has just so are taken over."""
+        things = np.flatnonzero(self.thing == np.arange(len(self.thing)))
+        nodes = np.full(len(things), -2)
+        if self._earlier:
+            nodes = np.where(self._anew[things] | (self._earlier.node[things] < 0), -2, self._earlier.node[things])
+        ends = np.flatnonzero(np.where(nodes[1:] < 0, nodes[:-1] >= 0, np.diff(nodes) != 1)) + 1
+        for run in np.split(np.arange(len(things)), ends):
+            for at in range(0, len(run), _EVERY):
+                some, first = run[at : at + _EVERY], int(nodes[run[at]])
+                if self._earlier and first >= 0:
+                    yield Batch((), taken=(self._earlier.store, first, first + len(some)))
+                else:
+                    yield Batch([self._row(record) for record in things[some].tolist()])
 
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        """The English words of the names of all graphs."""
-        return words_of(name.text for part in self.parts for name in part.store.names())
+    def _row(self, record: int) -> NodeRow:
+        """The thing that is named after a record."""
+        join, (part, node) = self.joins.get(record), self._place(record)
+        row = self._joined(join, self._shared) if join else self._shared[part].row(node)
+        row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
+        return self._with_known(row, record) if record in self._said else row
+
+    def _all_words(self, joiner: Joiner) -> frozenset[str]:
+        """The English words of the names of all graphs; things that new ones tell are made anew."""
+        worded, before, seen = [_worded(part.store) for part in self.parts], Counter[str](), Counter[str]()
+        for i, found in enumerate(worded):
+            for counts in (seen,) if i in joiner.new else (seen, before):
+                for word, names in zip(_lines(found["word"]), found["names"].tolist(), strict=True):
+                    counts[word] += names
+        words = frozenset(w for w, names in seen.items() if names >= _SEEN) | _SMALL
+        if self._earlier and (new := [w for w in words - _SMALL if before[w] < _SEEN]):
+            for part, found in zip(self.parts, worded, strict=True):
+                rows = zip(found["run_of"].tolist(), _lines(found["run"]), strict=True)
+                joiner.changed[[part.first + node for node, run in rows if any(w in run for w in new)]] = True
+        return words
 
     def _spaced(self, row: NodeRow) -> NodeRow:
         """An entity whose English names have their spaces, without names that say less or more than it is."""
@@ -274,19 +324,38 @@ class _Union:
 
     def _known(self, joiner: Joiner) -> dict[int, list[str]]:
         """The names that the glossary has for a thing, by record; of several that bear one, the one told most of."""
-        known: dict[int, list[str]] = {}
-        for names in glossary():
-            full = [r for name in names if joins(name) and not is_abbreviation(name) for r in joiner.bearers(name)]
-            short = (r for name in names if joins(name) and is_abbreviation(name) for r in joiner.bearers(name))
-            things = {int(self.thing[r]) for r in full or joiner.made_of(names) or short}  # a graph may err: IBD of IBS
+        rows = np.array([(i, r) for i in joiner.entries for r in self._named_by(i, joiner)], np.int64).reshape(-1, 2)
+        told, again = dict[int, int](), set(joiner.entries)
+        if self._earlier:
+            before = self._earlier.kept["lines"]
+            rows = np.concatenate([before[~np.isin(before[:, 0], joiner.entries)], rows])
+            told = dict(self._earlier.kept["told"].tolist())
+            again |= set(rows[joiner.changed[rows[:, 1]], 0].tolist())
+        self._named, records = distinct(rows), dict[int, set[int]]()
+        for entry, record in self._named.tolist():
+            records.setdefault(entry, set()).add(int(self.thing[record]))
+        for entry in sorted(again):
+            was, things = told.pop(entry, None), sorted(records.get(entry, ()))
             if things:
-                known.setdefault(max(things, key=self._degree(joiner)), []).extend(names)
+                told[entry] = max(things, key=self._degree(joiner))
+            if told.get(entry) != was:
+                joiner.changed[[thing for thing in (was, told.get(entry)) if thing is not None]] = True
+        self._told_of, known = np.array(sorted(told.items()), np.int64).reshape(-1, 2), dict[int, list[str]]()
+        for entry, thing in self._told_of.tolist():
+            known.setdefault(thing, []).extend(glossary()[entry])
         return known
+
+    def _named_by(self, entry: int, joiner: Joiner) -> Iterable[int]:
+        """The records that an entry of the glossary names."""
+        names = glossary()[entry]
+        full = [r for name in names if joins(name) and not is_abbreviation(name) for r in joiner.bearers(name)]
+        short = (r for name in names if joins(name) and is_abbreviation(name) for r in joiner.bearers(name))
+        return full or joiner.made_of(names) or short  # a graph may err: IBD of IBS
 
     def _coded(self, joiner: Joiner) -> dict[int, list[Alias]]:
         """The titles of codes that a thing has and is not joined to, which may be broader, by record."""
         found: dict[int, list[Alias]] = {}
-        for record, owner in joiner.coded():
+        for record, owner in joiner.coded[self._anew[self.thing[joiner.coded[:, 0]]]].tolist():
             if self.thing[record] != self.thing[owner] and not is_rest(joiner.facts(owner).name):
                 part, node = self._place(owner)
                 store = self.parts[part].store
@@ -296,7 +365,14 @@ class _Union:
 
     def _degree(self, joiner: Joiner) -> Callable[[int], int]:
         """The number of triples at a thing."""
-        return lambda thing: sum(map(joiner.degree, self.joins[thing].records if thing in self.joins else (thing,)))
+
+        def degree(thing: int) -> int:
+            records = self.joins[thing].records if thing in self.joins else [thing]
+            if self._earlier and thing not in self.joins:
+                records = np.flatnonzero(self.thing == thing).tolist()
+            return sum(map(joiner.degree, records))
+
+        return degree
 
     def _with_known(self, row: NodeRow, record: int) -> NodeRow:
         """An entity that answers to the names of the glossary too, and is called by it where it has none of them."""
@@ -322,35 +398,51 @@ class _Union:
         part = bisect_right(self._first, record) - 1
         return part, record - self._first[part]
 
-    def _texts(self, part: _Part) -> Iterator[TextRow]:
+    def _texts(self, part: _Part) -> Iterator[Batch]:
         """The texts of a graph about things."""
         store, t, keys = part.store, part.store.tables, part.keys
-        of = self.thing[t.text_node.astype(np.int64) + part.first].tolist()
-        rows = zip(of, t.text_relation.tolist(), t.text, t.text_support.tolist(), strict=True)
-        for record, relation, text, support in rows:
-            yield TextRow(self._ids[record], keys[relation], text, store.support(support) if support else ())
+        for begin in range(0, len(t.text), _EVERY):
+            at = np.arange(begin, min(begin + _EVERY, len(t.text)))
+            ids = self._ids(self.thing[t.text_node[at].astype(np.int64) + part.first].tolist())
+            columns = ids, t.text_relation[at].tolist(), t.text.many(at), t.text_support[at].tolist()
+            yield Batch(
+                [
+                    TextRow(key, keys[relation], text, store.support(support) if support else ())
+                    for key, relation, text, support in zip(*columns, strict=True)
+                ]
+            )
+
+
+def _by_part(numbers: list[int], first: Numbers, texts: Callable[[int, Numbers], list[str]]) -> list[str]:
+    """The text of each number, where those of part i begin at `first[i]` and `texts` gives some of it."""
+    at, found = np.array(numbers, np.int64), np.empty(len(numbers), object)
+    part = first.searchsorted(at, "right") - 1
+    for i in np.unique(part).tolist():
+        mine = np.flatnonzero(part == i)
+        found[mine] = texts(i, at[mine] - first[i])
+    return found.tolist()
 
 
 class _Shared:
-    """The entities of a graph as rows, read in bulk."""
+    """The entities of a graph as rows."""
 
     def __init__(self, store: Store) -> None:
-        t = store.tables
         self.store = store
-        self._first = t.alias_node.searchsorted(np.arange(len(store) + 1, dtype=np.int32)).tolist()
-        languages = store.manifest.languages
-        spoken = repeat("") if t.alias_language is None else map(languages.__getitem__, t.alias_language.tolist())
-        self._aliases = list(map(Alias, t.alias, map(Scope, t.alias_scope.tolist()), spoken))
-        self._described = {int(node): text for node, text in zip(t.described, t.description, strict=True)}
-        self._names = list(t.name)
-        colon = f"{store.manifest.prefix}:" if store.manifest.prefix else ""
-        self.ids = [colon + key for key in (self._names if t.key is t.name else t.key)]
-        self._kinds = list(map(store.manifest.kinds.__getitem__, t.kind.tolist()))
+        self._first = store.tables.alias_node.searchsorted(np.arange(len(store) + 1, dtype=np.int32))
+        self._colon = f"{store.manifest.prefix}:" if store.manifest.prefix else ""
+
+    def ids(self, nodes: Numbers) -> list[str]:
+        """The ids of nodes."""
+        return [self._colon + key for key in self.store.tables.key.many(nodes)]
 
     def row(self, node: int) -> NodeRow:
         """An entity with its other names."""
-        aliases = tuple(self._aliases[self._first[node] : self._first[node + 1]])
-        return NodeRow(self.ids[node], self._names[node], self._kinds[node], self._described.get(node, ""), aliases)
+        t, m = self.store.tables, self.store.manifest
+        at = range(self._first.item(node), self._first.item(node + 1))
+        spoken = [m.languages[t.alias_language.item(i)] if t.alias_language is not None else "" for i in at]
+        aliases = [Alias(t.alias[i], Scope(t.alias_scope.item(i)), said) for i, said in zip(at, spoken, strict=True)]
+        key, kind = self._colon + t.key[node], m.kinds[t.kind.item(node)]
+        return NodeRow(key, t.name[node], kind, self.store.description(node), tuple(aliases))
 
 
 def _scope(language: str, of: str) -> Scope:

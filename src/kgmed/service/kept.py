@@ -317,18 +317,23 @@ class Fetches:
         self.states: dict[str, FetchState] = {}
         self._lock = threading.Lock()  # one at a time
 
-    def begin(self, name: str, make: "Callable[[str, Told, Told], None] | None" = None) -> None:
-        """Fetch a graph, or make it otherwise, if that is not being done; raises `UnknownName`."""
+    def begin(
+        self,
+        name: str,
+        make: "Callable[[str, Told, Told], None] | None" = None,
+        then: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """Fetch a graph, or make it otherwise, if that is not being done, then `then`; raises `UnknownName`."""
         if name not in library.PACKAGED and make is None:
             get.published(name)
         now = self.states.get(name)
         if now is None or now.doing in ("done", "failed"):
             self.states[name] = FetchState("fetching")
             threading.Thread(
-                target=self._fetch, args=(name, make or self.fetch), name=f"kgmed-get-{name}", daemon=True
+                target=self._fetch, args=(name, make or self.fetch, then), name=f"kgmed-get-{name}", daemon=True
             ).start()
 
-    def _fetch(self, name: str, fetch: "Callable[[str, Told, Told], None]") -> None:
+    def _fetch(self, name: str, fetch: "Callable[[str, Told, Told], None]", then: Callable[[str], object]) -> None:
         def fetched(done: int) -> None:
             self.states[name] = FetchState("fetching", done)
 
@@ -340,6 +345,7 @@ class Fetches:
                 fetch(name, fetched, built)
                 self.states[name] = FetchState("preparing")
                 self.prepare(name)
+                then(name)
                 self.states[name] = FetchState("done")
             except KgmedError as error:
                 self.states[name] = replace(self.states[name], doing="failed", problem=str(error))

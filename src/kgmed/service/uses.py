@@ -346,9 +346,9 @@ def _nothing(run: Run) -> None:
     """Nobody listens."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class UseCases:
-    """What can be asked of some graphs; safe to share between threads."""
+    """What can be asked of some graphs; safe to share between threads. A graph that is built here joins them."""
 
     session: Session  # on all the graphs together
     graphs: tuple[str, ...]
@@ -416,8 +416,17 @@ class UseCases:
         """The graphs that can be had; the one of that name is being fetched now. Raises `UnknownName`."""
         if self.fetches is None:
             raise UnknownName("graph that this service fetches", name, (), "where it runs: kgmed graph get NAME")
-        self.fetches.begin(name)
+        self.fetches.begin(name, then=self.serve_also)
         return self.list_available()
+
+    def serve_also(self, name: str) -> None:
+        """Join a graph that is here now with the others, and ask it too from then on, where all graphs are asked."""
+        if self.session.config.graph != AUTO or name in self.graphs:
+            return
+        local = tuple(n for n in library.languages() if n in (*self.graphs, name))
+        joined = replace(self.session, graphs=(",".join(local), *self.session.graphs[1:]))
+        joined.prepare()
+        self.session, self.graphs = joined, local
 
     def upload(self, name: str, file: str, data: bytes) -> Uploaded:
         """What a file says that is to be a graph of that name; raises `UnknownName`, `BadInput`, `SourceError`."""
@@ -428,7 +437,8 @@ class UseCases:
         fetches, uploads = self._uploads(name)
         found = uploads.look(name, asked.columns)
         if asked.build and not found.problem:
-            fetches.begin(name, lambda name, _, building: uploads.build(name, asked.columns, building))
+            build = lambda name, _, building: uploads.build(name, asked.columns, building)  # noqa: E731
+            fetches.begin(name, build, then=self.serve_also)
         return found
 
     def _uploads(self, name: str) -> tuple[Fetches, Uploads]:

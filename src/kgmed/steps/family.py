@@ -24,6 +24,7 @@ from kgmed.graph.base import (
     unique_numbers,
 )
 from kgmed.graph.contradictions import contradictions
+from kgmed.graph.grown import owners, texts_of
 from kgmed.graph.joining import is_abbreviation
 from kgmed.graph.joining import substance as substance
 from kgmed.language.particulars import befalls
@@ -639,9 +640,10 @@ _LONGEST = 40  # characters of a substance's name; longer ones are formulas
 
 def _substances(graph: LocalGraph) -> Arrays:
     """The substance of each name of a medicine, and its node."""
-    nodes = {node for kind in MEDICINES for node in graph.of_kind(kind).tolist()}
-    names = graph.names(scopes=(Scope.PREFERRED, Scope.TRANSLATION))
-    rows = sorted({(substance(n.text), n.node) for n in names if n.node in nodes})
+    node, scope = owners(graph)
+    medicines = np.isin(node, np.concatenate([graph.of_kind(kind) for kind in MEDICINES]))
+    named = np.flatnonzero(medicines & np.isin(scope, (Scope.PREFERRED, Scope.TRANSLATION)))
+    rows = sorted(set(zip(map(substance, texts_of(graph, named)), node[named].tolist(), strict=True)))
     kept = [row for row in rows if 1 < len(row[0]) <= _LONGEST]
     return {
         "name": np.array([name for name, _ in kept], f"<U{_LONGEST}"),

@@ -312,7 +312,11 @@ class Supports:
 
     def packed(self, texts: Iterable[str]) -> list[int]:
         """The number of each support that is packed already; 0 for ""."""
-        return [self.texts.add(text) if text else 0 for text in texts]
+        many, first = list(texts), len(self.texts.start)
+        self.texts.extend(text for text in many if text)
+        said = np.array([bool(text) for text in many], bool)
+        numbers: list[int] = np.where(said, first - 1 + np.cumsum(said), 0).tolist()
+        return numbers
 
     def merged(self, numbers: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
         """Of each run of numbers, which begin at `starts`, the one that says all of it, each word once."""

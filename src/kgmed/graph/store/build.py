@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from kgmed.graph.store.arrays import (
 from kgmed.graph.store.folder import Manifest, beside, publish, seal
 from kgmed.graph.store.index import NameIndex
 from kgmed.records import Relation
+
+if TYPE_CHECKING:
+    from kgmed.graph.store.store import Store
 
 # --- Numbers for names while a graph is read: 20 bytes a name in memory, the names themselves on disk.
 # A name is known by its 128-bit hash (xxh3), so that a million names make no million Python strings: looking them up
@@ -153,6 +156,13 @@ class Numbers:
             self._number[new] = self._meet(new.tolist())
             numbers = self._number[codes]
         return numbers
+
+
+def _mapped(numbers: dict[int, int], values: Ints) -> Ints:
+    """The number of each value."""
+    table = np.zeros(max(numbers, default=0) + 1, values.dtype)
+    table[list(numbers)] = list(numbers.values())
+    return table[values]
 
 
 def _equal(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -449,6 +459,7 @@ class _Builder:
         )
         self.languages: dict[str, int] = {"": 0}
         self.text = EntityTexts(folder, "text", "text_node", wide=wide, text_relation="H", text_support="I")
+        self.taken: list[tuple[Store, int, int, int]] = []  # of a graph the first and after the last, the first here
         self.dropped: dict[str, tuple[int, list[int]]] = {}
         self.blemishes: list[DroppedRow] = []
 
@@ -486,7 +497,8 @@ class _Builder:
                 self._edges(head, tail, relations(batch.relation), weight=batch.weight, support=support)
             if batch.told:
                 self._tell(batch.told)
-            yield len(batch.head) + len(batch.told)
+            taken = self._take(*batch.taken) if batch.taken else 0
+            yield len(batch.head) + len(batch.told) + taken
 
     def _blocks(self, rows: Iterator[Row]) -> Iterator[int]:
         """Take in rows that come one by one."""
@@ -596,10 +608,29 @@ class _Builder:
         spoken = (self._language(language) for _, _, language in aliases)
         self.alias.extend((text for text, _, _ in aliases), of, (scope for _, scope, _ in aliases), spoken)
 
+    def _take(self, store: "Store", first: int, last: int) -> int:
+        """Take in the entities of a stored graph from one number to before another, all as they stand there."""
+        t, m, at = store.tables, store.manifest, np.arange(first, last)
+        numbers = self.number(t.key.many(at))
+        self._grow()
+        if t.key is not t.name:
+            self.given.extend(t.name.many(at), numbers)
+        kinds = {kind: self._kind(m.kinds[kind]) for kind in dict.fromkeys(t.kind[first:last].tolist())}
+        np.frombuffer(self.kind, np.uint16)[numbers] = _mapped(kinds, t.kind[first:last])
+        begin, end = t.described.searchsorted([first, last]).tolist()
+        self.description.extend(t.description.many(np.arange(begin, end)), numbers[t.described[begin:end] - first])
+        begin, end = t.alias_node.searchsorted([first, last]).tolist()
+        spoken = np.zeros(end - begin, np.uint8) if t.alias_language is None else t.alias_language[begin:end]
+        languages = {i: self._language((m.languages or ("",))[i]) for i in dict.fromkeys(spoken.tolist())}
+        of = numbers[t.alias_node[begin:end] - first]
+        self.alias.extend(t.alias.many(np.arange(begin, end)), of, t.alias_scope[begin:end], _mapped(languages, spoken))
+        self.taken.append((store, first, last, int(numbers[0])))
+        return last - first
+
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
         self.write_texts()
-        with NameIndex(self.folder).helped() as index:
+        with NameIndex(self.folder, taken=self.taken).helped() as index:
             edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
             self.supports.texts.close()
             index.write()

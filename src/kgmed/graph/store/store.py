@@ -311,11 +311,6 @@ class Store:
         """The support of a support number."""
         return self._supports([number], self._make_supports)[0]
 
-    def supports(self, edges: NDArray[np.integer[Any]]) -> list[list[tuple[str, list[tuple[str, str]]]]]:
-        """What supports each of some edges: references, each with its qualifiers, as they are stored."""
-        numbers = self.tables.edge_support
-        return [[] for _ in edges] if numbers is None else self._stored(numbers[edges])
-
     def _stored(self, numbers: NDArray[np.integer[Any]]) -> list[Any]:
         found: list[Any] = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(numbers))}]")
         return found

@@ -211,7 +211,7 @@ function Own({ can, built }) {
     ${found && found.columns && html`<details open=${!rows}><summary>${t("ownColumns")}</summary><textarea aria-label=${t("ownColumns")} rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea>
       <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button></details>`}
     ${rows && step !== "building" && html`<div class="actions"><button type="button" class="main" disabled=${step === "working"} onClick=${() => go(true)}>${t("ownBuild")}</button></div>`}
-    ${step === "building" && mine && (mine.fetching.doing === "done" ? html`<p role="status">${t("serveAgain")}</p><${Command} text="kgmed serve" />` : html`<${Fetching} graph=${mine} />`)}
+    ${step === "building" && mine && (mine.fetching.doing === "done" ? html`<p role="status">${t("serveAgain")}</p>` : html`<${Fetching} graph=${mine} />`)}
   </section>`;
 }
 
@@ -219,7 +219,7 @@ function Own({ can, built }) {
 const Gettable = ({ graph: g, fetchOne }) => html`<li>
   <p><strong>${g.name}</strong> ${g.what} <small>${[g.release, g.size ? bytes(g.size) : "", g.licence].filter(Boolean).join(" · ")}</small></p>
   ${g.here || (g.fetching && g.fetching.doing === "done")
-    ? html`<p role="status">${t("serveAgain")}</p><${Command} text="kgmed serve" />`
+    ? html`<p role="status">${t("serveAgain")}</p>`
     : html`${g.fetching && html`<${Fetching} graph=${g} />`}<div class="get">
         ${fetchOne && (!g.fetching || g.fetching.doing === "failed") && html`<button type="button" aria-label=${`${t("getIt")}: ${g.name}`} onClick=${() => fetchOne(g.name)}>${t("getIt")}</button>`}
         <${Command} text=${g.command} /></div>`}
