@@ -747,10 +747,10 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Pat
 def _long(found: Sequence[Reproduced]) -> Table:
     """Every figure in a line of its own, the paper's figures of several models in several lines; on our scale."""
     header = ("data set", "metric", "row", "model", "mean", "low", "high", "sd of seeds", "n", "failed", "unread",
-              "gain", "paper's model", "paper", "paper's gain")  # fmt: skip
+              "gain", "paper's model", "paper", "paper's gain", "stand-ins")  # fmt: skip
     rows = tuple(
         (r.dataset, r.metric, r.row, r.model, r.ours.mean, r.ours.low, r.ours.high, r.deviation, r.ours.n, r.failed,
-         r.unread, r.gain, model, value, dict(r.their_gains).get(model))
+         r.unread, r.gain, model, value, dict(r.their_gains).get(model), "; ".join(r.stand_ins))
         for r in found for model, value in r.theirs or (("", None),)
     )  # fmt: skip
     return Table("figures", "figures", header, rows)
