@@ -292,6 +292,13 @@ def test_all_tables_are_made_one_after_the_other_with_the_gains_of_theirs_and_ou
     assert made == {f"mkg-rank/{name}" for name in ("main", "figure2", "figure4", "time", "cost")}
     for name, row in told.items():
         assert ("cannot be made here" in row["incomplete"]) == (name not in made), row["incomplete"]
+        of, path = table(name), tmp_path / name.replace("/", "-") / "table.md"
+        text = path.read_text(encoding="utf-8").replace("\\", "")
+        for p in of.figures:  # the paper's numbers stand there, whether there is something of ours beside them or not
+            assert f"| {p.row} " in text
+            assert f" {p.model}" in text
+        assert {f"## {p.dataset}: {p.metric}" for p in of.figures} <= {line.partition(" x ")[0] for line in
+                                                                       text.splitlines()}  # fmt: skip
     assert done.stderr.splitlines()[0] == f"kgmed: {len(told)} tables: 0 can be made whole here, 5 in part, 31 not"
     figures = {r["row"]: r for r in told["mkg-rank/main"]["figures"] if r["metric"] == "accuracy"}
     assert figures["Zero-shot"]["gain"] is None

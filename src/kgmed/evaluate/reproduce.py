@@ -676,10 +676,19 @@ def _dropped(name: str, data: Path) -> tuple[str, ...]:
 HEADER = ("row", "model", "ours", "95 %", "sd of seeds", "n", "failed", "unread", "gain", "paper", "paper's gain")
 
 
+def _with_printed(of: PaperTable, found: Sequence[Reproduced]) -> list[Reproduced]:
+    """The figures, and behind them those of the paper that were not run here, with nothing of ours."""
+    there = {(r.row, r.dataset, r.metric) for r in found}
+    left = dict.fromkeys(p[:3] for p in of.figures if p[:3] not in there)
+    empty = [Reproduced(d, m, row, "not run", mean([]), None, 0, 0, printed(of, row, d, m)) for row, d, m in left]
+    return [*found, *_with_gains(of, empty)]
+
+
 def as_tables(wanted: Wanted, found: Sequence[Reproduced]) -> list[Table]:
     """One table a data set and metric, our numbers on the paper's scale; columns that say nothing are left out."""
-    keys = dict.fromkeys((r.dataset, r.metric) for r in found)
     one_model = len({r.model for r in found}) < 2
+    found = _with_printed(wanted.table, found)
+    keys = dict.fromkeys((r.dataset, r.metric) for r in found)
     once = all(r.deviation is None for r in found)
     gains = any(r.gain is not None or r.their_gains for r in found)
     empty = (("model", one_model), ("sd of seeds", once), ("gain", not gains), ("paper's gain", not gains))
@@ -713,11 +722,11 @@ def _row(r: Reproduced, by: float) -> tuple[Cell, ...]:
             their_gains)  # fmt: skip
 
 
-def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Path]:
-    """The files of a table, written: Markdown, CSV and JSON."""
+def write(wanted: Wanted, found: Sequence[Reproduced], command: str, lacks: str = "") -> list[Path]:
+    """The files of a table, written: Markdown, CSV and JSON; `lacks` = why nothing of it could be made."""
     of, made, told = wanted.table, as_tables(wanted, found), differed(wanted, found)
     verdicts = verdict_tables(wanted)
-    lacks = incomplete(wanted, found)
+    lacks = lacks or incomplete(wanted, found)
     lines = [
         f"# {of.id}: {of.shows}",
         "",
@@ -736,7 +745,7 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Pat
     }  # fmt: skip
     texts = {
         "table.md": "\n".join(lines),
-        "table.csv": as_csv([(of.id, _long(found))]),
+        "table.csv": as_csv([(of.id, _long(_with_printed(of, found)))]),
         **({"verdicts.csv": as_csv([(of.id, one) for one in verdicts])} if verdicts else {}),
         "table.json": json.dumps(plain, ensure_ascii=False, indent=1) + "\n",
     }
