@@ -19,6 +19,7 @@ from kgmed.errors import UnknownName
 from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.datasets import datasets, others
 from kgmed.evaluate.diagnosing import OF_SCORERS
+from kgmed.evaluate.judge import kind_of
 from kgmed.evaluate.log import LOG, entries
 from kgmed.evaluate.metrics import made_metrics, metrics
 from kgmed.evaluate.reproduce import PaperTable, doable, scorer_of, table, tables
@@ -87,6 +88,14 @@ def test_a_printed_number_stands_in_a_row_a_data_set_and_a_metric_of_its_table(o
         assert 0 < p.value < {"seconds": 100, "tokens-in": 2000, "perplexity": 300}.get(p.metric, 1)
     keys = [p[:4] for p in of.figures]
     assert len(keys) == len(set(keys))
+
+
+@EVERY
+def test_what_a_judge_of_a_paper_found_stands_by_a_criterion_and_a_row_of_ours(of: PaperTable) -> None:
+    criteria = kind_of(of.judge).criteria or ("",) if of.judge else ()
+    assert {criterion for criterion, _, _ in of.said} <= {*criteria}
+    assert {row for _, row, _ in of.said} <= {*of.rows}
+    assert len({(criterion, row) for criterion, row, _ in of.said}) == len(of.said)
 
 
 @EVERY
@@ -276,6 +285,9 @@ def test_a_judge_that_goes_away_ends_a_table_early_and_the_same_command_goes_on(
     again = kgmed(home, *words, "--again")
     assert json.loads(again.stdout)["asked now"] == 3
     assert json.loads(again.stdout)["incomplete"] == "1 of 4 data sets"
+    judge.says = lambda _: answer("I like both.")
+    strange = kgmed(home, *words[:-1], f"openai/other@{judge.url}")
+    assert "2 verdicts failed" in json.loads(strange.stdout)["incomplete"]
     assert "no verdicts" in json.loads(kgmed(home, *words[:-2], "--judge", "").stdout)["incomplete"]
 
 

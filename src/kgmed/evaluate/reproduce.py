@@ -83,6 +83,7 @@ class PaperTable:
     notes: tuple[str, ...] = ()
     seeds: int = 1  # the paper's
     figures: tuple[Printed, ...] = ()
+    said: tuple[tuple[str, str, str], ...] = ()  # what its judge found: criterion, row, wins/ties/losses or place
 
 
 @cache
@@ -402,9 +403,10 @@ def _longest(name: str, config: Config) -> int:
 
 
 def unjudged(wanted: Wanted) -> int:
-    """How many verdicts the judge gave no reply for."""
+    """How many verdicts of a data set the judge gave no reply for, or none that could be read."""
     folders = [_verdict_folder(wanted, wanted.out / slug(n)) for n in wanted.can.datasets] if _judges(wanted) else []
-    return sum(e.run is None for f in folders if f.exists() for e in entries(f).values())
+    told = [Verdicts.open(folder) for folder in folders if (folder / "manifest.json").exists()]
+    return max((one.failed for every in told for one in every.duels() or every.places()), default=0)
 
 
 def verdict_tables(wanted: Wanted) -> list[Table]:
@@ -420,29 +422,34 @@ def verdict_tables(wanted: Wanted) -> list[Table]:
 
 
 def _verdicts(wanted: Wanted, name: str, told: Verdicts) -> Table:
-    """The verdicts of one data set, by the rows' names."""
+    """The verdicts of one data set, by the rows' names, with the paper's beside them where it has the same."""
+    theirs = {(criterion, row): text for criterion, row, text in wanted.table.said}
     labels = {base: label for label, base in wanted.can.rows.items()}
 
     def label(method: str) -> str:
         base, at, model = method.partition("@")
         return f"{labels.get(base, base)}{f' @ {model}' if at else ''}"
 
+    def paper(criterion: str, *methods: str) -> str | None:
+        return next(filter(None, (theirs.get((criterion, labels.get(m.partition("@")[0], ""))) for m in methods)), None)
+
     bias = told.bias()
-    first = f"{bias.first.mean:.2f} of {bias.judgements}" if bias.judgements else "none"
-    shown = f"the answer shown first wins {first} judgements, {bias.expected:.2f} expected"
+    shown = f"the answer shown first wins {bias.first.mean:.2f} of {bias.judgements} judgements, {bias.expected:.2f} "
+    shown = f"{shown}expected" if bias.judgements else "no judgement has a winner"
     title = f"{name}: verdicts of {told.manifest['judge']}; {shown}"
     if duels := told.duels():
-        told_of = "criterion,row,against,n,wins,ties,losses,flipped,failed,wins - losses,95 %"
+        told_of = "criterion,row,against,n,wins,ties,losses,flipped,failed,wins - losses,95 %,paper"
         rows = tuple(
             (d.criterion, label(d.first), label(d.second), d.n, d.wins, d.ties, d.losses, d.flipped, d.failed,
-             f"{d.net.mean:+.3f}", interval(d.net, "+.3f"))
+             f"{d.net.mean:+.3f}", interval(d.net, "+.3f"), paper(d.criterion, d.second, d.first))
             for d in duels
         )  # fmt: skip
         return Table(slug(f"{name}-verdicts"), title, tuple(told_of.split(",")), rows)
     places = tuple(
-        (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed) for p in told.places()
+        (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed, paper("", p.method))
+        for p in told.places()
     )
-    return Table(slug(f"{name}-verdicts"), title, ("row", "mean place", "95 %", "n", "failed"), places)
+    return Table(slug(f"{name}-verdicts"), title, ("row", "mean place", "95 %", "n", "failed", "paper"), places)
 
 
 # --- What came out, with the paper's figures beside it.
@@ -648,6 +655,8 @@ def incomplete(wanted: Wanted, found: Sequence[Reproduced]) -> str:
     told = [f"{have} of {wants} {what}" for what, (have, wants) in parts.items() if have < wants]
     failed = max((r.failed for r in found), default=0)
     told += [f"{failed} answers of a row failed"] * bool(failed)
+    none = dict.fromkeys(r.metric for r in found if not r.ours.n and not r.failed)
+    told += [f"no figure of {', '.join(none)}"] * bool(none)
     told += ["not asked to its end"] * bool(_left_out(wanted))
     told += [f"{lost} verdicts failed"] if (lost := unjudged(wanted)) else []
     told += ["no verdicts"] * bool(of.judge and not wanted.judge)

@@ -68,25 +68,10 @@ metrics.add(
         higher=False,
     )
 )
+metrics.add(Metric("outside", "what is named is no option, such as a disease outside a closed list; counts as wrong",
+                   "ours", _outside, ("choice",), higher=False))  # fmt: skip
 metrics.add(
-    Metric(
-        "outside",
-        "what is named is no option, such as a disease outside a closed list; counts as wrong",
-        "ours",
-        _outside,
-        ("choice",),
-        higher=False,
-    )
-)
-metrics.add(
-    Metric(
-        "several",
-        "more than one option chosen where one is right",
-        "ours",
-        _several,
-        ("choice",),
-        higher=False,
-    )
+    Metric("several", "more than one option chosen where one is right", "ours", _several, ("choice",), higher=False)
 )
 
 
