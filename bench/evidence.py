@@ -11,6 +11,8 @@ pieces differ in size. The last table is paired: on the same questions, its erro
 --exams asks which option of an exam question the evidence of HyKGE names most often, under `safe` and without a model:
 100 questions each of CMB and CMMLU (by the hash of their ids) of which the right option and all others but one are
 names in CMeKG. Every other one is `dev`, where the ranking was chosen. Chance is one in as many as there are options.
+The last line tells what the graph holds at all: how often the right option is joined by a path of two steps or less to
+anything that the question names, and how often to more of that than any other option.
 --graph names what is asked, the paper's two graphs as one for instance; the questions stay those that CMeKG has.
 """
 
@@ -28,6 +30,7 @@ from kgmed.evaluate.datasets import load
 from kgmed.evaluate.datasets.questions import consultations
 from kgmed.evaluate.items import Item
 from kgmed.graph import formats, library
+from kgmed.graph.base import LocalGraph
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.graph.vectors import compute
@@ -78,12 +81,13 @@ def _table(title: str, cuts: dict[int, str], rows: dict[str, list[tuple[float, f
 def _exams(part: str, most: int, names: Sequence[str]) -> None:
     """Print how often the right option is named by strictly more pieces than any other."""
     graph = library.together(names) if len(names) > 1 else library.load(names[0])
-    made, cmekg = hykge(Toolkit(graph)), library.load("cmekg")
+    toolkit = Toolkit(graph)
+    made, cmekg = hykge(toolkit), library.load("cmekg")
     drawn = [item for name in ("cmb", "cmmlu") for item in _known(load(name, data()), cmekg)[:100]]
     asked = {"dev": drawn[::2], "test": drawn[1::2], "all": drawn}[part][: most or None]
     counts = [_named(made(item.question), graph) for item in asked]
     right = [(found, found[item.gold.choices[0]]) for item, found in zip(asked, counts, strict=True)]
-    strictly = [own == max(found.values()) and [*found.values()].count(own) == 1 for found, own in right]
+    strictly = [_leads(found, own) for found, own in right]
     share, chance = mean(strictly), mean(1 / len(found) for found in counts)
     error = (share * (1 - share) / len(asked)) ** 0.5
     print(f"part {part}: {len(asked)} questions, {graph.label}")
@@ -91,6 +95,28 @@ def _exams(part: str, most: int, names: Sequence[str]) -> None:
     wrong = mean((sum(found.values()) - own) / (len(found) - 1) for found, own in right)
     print(f"pieces that name it: {mean(own for _, own in right):.2f}, that name a wrong one: {wrong:.2f}")
     print(f"no piece names it: {mean(not own for _, own in right):.3f}")
+    joined = [(ties, ties[item.gold.choices[0]]) for item in asked if (ties := _joined(item, toolkit))]
+    leading = mean(_leads(ties, own) for ties, own in joined)
+    print(f"joined to what the question names: {mean(own > 0 for _, own in joined):.3f}, most often: {leading:.3f}")
+
+
+def _leads(counts: dict[str, int], own: int) -> bool:
+    """Whether a count is above all others."""
+    return own == max(counts.values()) and [*counts.values()].count(own) == 1
+
+
+def _joined(item: Item, toolkit: Toolkit) -> dict[str, int]:
+    """How many of the entities that the question names without its options lie within two steps of each option."""
+    asked = {link.entity.id for link in toolkit.linked(item.question.text)}
+    around = [_near(toolkit.graph, {entity}) for entity in asked]
+    options = {letter: {m.entity.id for m in toolkit.graph.lookup(text)} for letter, text in item.question.options}
+    return {letter: sum(bool(_near(toolkit.graph, own) & of) for of in around) for letter, own in options.items()}
+
+
+def _near(graph: LocalGraph, entities: set[str]) -> set[str]:
+    """The entities and their neighbours."""
+    found = (t for entity in entities for t in graph.neighbours(entity, limit=1 << 20))
+    return entities | {x.id for t in found for x in (t.head, t.tail)}
 
 
 def _known(items: Iterable[Item], graph: Store) -> list[Item]:

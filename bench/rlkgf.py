@@ -3,7 +3,7 @@
     KGMED_DATA=DIR python bench/rlkgf.py [--only SET ...] [--rows TEXT ...] [--seeds 5] [--table test|cv|both]
                                          [--no-networks] [--again]
     KGMED_DATA=DIR python bench/rlkgf.py --choose
-    KGMED_DATA=DIR python bench/rlkgf.py --trained smollm2 [--steps 15]
+    KGMED_DATA=DIR python bench/rlkgf.py --trained smollm2 [--steps 15] [--policies choice free]
 
 The first prints the test table (each scorer fitted on train and validation, then told once on the closed test cases)
 and the table of the cross-validation within train, on other divisions into folds than those that chose. --choose
@@ -11,7 +11,7 @@ prints, by cross-validation within train alone, what each number of the "best" s
 finished figure is kept in a file of the temporary folder, named by the content of the code, so a run that was broken
 off goes on; --again begins anew.
 
---trained trains both policies on the labels of DXY (`kgmed train sft`), and tells their accuracy on the closed test
+--trained trains the policies on the labels of DXY (`kgmed train sft`), and tells their accuracy on the closed test
 cases as training prints it and as `kgmed eval run` finds it in the folder that is left: they may differ in one case.
 """
 
@@ -259,12 +259,12 @@ def variant(v: LogLinearSettings) -> Method:
     return Method(name, "labels", lambda seed: partial(loglinear.fit, settings=v))
 
 
-def trained(model: str, steps: int) -> None:
-    """What both policies are worth on the test cases of DXY, told by training and by asking what it leaves."""
+def trained(model: str, steps: int, policies: list[str]) -> None:
+    """What policies are worth on the test cases of DXY, told by training and by asking what it leaves."""
     folder = Path(tempfile.gettempdir()) / f"kgmed-rlkgf-trained-{Path(model).name}-{steps}"
     graph = counted_graph(patients("dxy", data()))
     print(f"DXY, {model}, {steps} steps on labels; accuracy on the closed test cases\npolicy  training  asking  apart")
-    for policy in ("choice", "free"):
+    for policy in policies:
         out = folder / policy
         train = ("train", "sft", "DXY", "--model", model, "--policy", policy, "--steps", steps, "--out", out)
         ask = ("--set", "dxy-questions", "--llm", f"hf/{out / 'model'}", "-m", "rlkgf-prompt", "-g", graph)
@@ -292,11 +292,12 @@ def main() -> None:
     parser.add_argument("--no-networks", action="store_true", help="leave out what trains a network")
     parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose names hold one of these, beside best")
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--trained", metavar="MODEL", default="", help="train both policies and ask them")
+    parser.add_argument("--trained", metavar="MODEL", default="", help="train policies and ask them")
     parser.add_argument("--steps", type=int, default=15, help="of that training")
+    parser.add_argument("--policies", nargs="*", default=["choice", "free"], help="that are trained")
     asked = parser.parse_args()
     if asked.trained:
-        trained(asked.trained, asked.steps)
+        trained(asked.trained, asked.steps, asked.policies)
         return
     splits = [patients(name, data()) for name in asked.only]
     kept = Kept(again=asked.again)

@@ -1,6 +1,7 @@
 """Tiny causal models with random weights, built and saved by the real classes; they need torch and transformers."""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +27,36 @@ def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: An
     return _saved(folder, fast, model or _llama(len(WORDS), 64, width))
 
 
-def bytes_in(folder: Path, *, template: str = "", context: int = 256) -> Path:
-    """A folder with a model of the same kind over single bytes, which can write whatever there is."""
+def bytes_in(folder: Path, *, template: str = "", context: int = 256, words: Iterable[str] = (), **form: Any) -> Path:
+    """A folder with a model of the same kind over single bytes, which can write whatever there is.
+
+    The words of texts, where some are given, are tokens of their own: a model learns to say these in a few steps.
+    """
     import tokenizers
     import torch
     import transformers
 
     torch.manual_seed(0)
     letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {w: i for i, w in enumerate(["<s>", "</s>", *letters])}
-    written = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
-    written.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    split = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    known = {word: None for text in words for word, _ in split.pre_tokenize_str(text) if len(word) > 1}
+    vocabulary = {w: i for i, w in enumerate(["<s>", "</s>", *letters, *known])}
+    written = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [], ignore_merges=True))
+    written.pre_tokenizer = split
     written.decoder = tokenizers.decoders.ByteLevel()
     make: Any = transformers.PreTrainedTokenizerFast
     made = make(tokenizer_object=written, bos_token="<s>", eos_token="</s>")
     made.chat_template = template or None
-    return _saved(folder, made, _llama(len(vocabulary), context))
+    return _saved(folder, made, _llama(len(vocabulary), context, **form))
 
 
-def _llama(words: int, context: int, width: int = 16) -> Any:
+def _llama(words: int, context: int, width: int = 16, spread: float = 1.0) -> Any:
     """A Llama of two layers."""
     import transformers
 
     config = transformers.LlamaConfig(
         vocab_size=words, hidden_size=width, intermediate_size=width, num_hidden_layers=2, num_attention_heads=2,
-        max_position_embeddings=context, initializer_range=1.0, bos_token_id=0, eos_token_id=1, pad_token_id=None,
+        max_position_embeddings=context, initializer_range=spread, bos_token_id=0, eos_token_id=1, pad_token_id=None,
     )  # fmt: skip
     return transformers.LlamaForCausalLM(config)
 

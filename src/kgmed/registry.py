@@ -253,6 +253,8 @@ class About:
     baseline: bool = False  # whether it is here for others to be compared with
     encoder: str = ""  # the paper's, whose place another takes where none of that name is given
     scorer: str = ""  # the paper's, of pairs of texts
+    tagger: str = ""  # the paper's, which finds terms
+    unused: Callable[[Any], Collection[str]] = lambda settings: ()  # which of the three some settings do without
 
     def __post_init__(self) -> None:
         """Refuse a need that nothing looks at; raises `UnknownName`."""

@@ -413,7 +413,7 @@ class Session:
                 _hits(toolkit.graph).items())  # fmt: skip
         return replace(
             run,
-            notes=(*run.notes, *(stand_ins(method.about, toolkit) if made.task.published else ())),
+            notes=(*run.notes, *(stand_ins(method.about, toolkit, settings) if made.task.published else ())),
             preset=self.config.preset or next(iter(method.presets), ""),
             settings=(*_plain(settings), *(made.sampling.settings.items() if made.sampling != GREEDY else ())),
             models=toolkit.models(scorer="pairs" in method.about.needs),
@@ -534,13 +534,14 @@ class _StageEvents:
 STANDS_IN = " in place of "
 
 
-def stand_ins(about: About, toolkit: Toolkit | RemoteToolkit) -> tuple[str, ...]:
+def stand_ins(about: About, toolkit: Toolkit | RemoteToolkit, settings: object) -> tuple[str, ...]:
     """A line for each model of a paper whose place another takes: "scorer: words and vectors for bge-reranker"."""
-    here = dict(toolkit.models(scorer=bool(about.scorer)))
-    theirs = {"encoder": about.encoder, "scorer": about.scorer}
+    here = {"tagger": "the graph's names", **dict(toolkit.models(scorer=bool(about.scorer)))}
+    theirs = {"encoder": about.encoder, "scorer": about.scorer, "tagger": about.tagger}
+    unused = {*about.unused(settings), *(["tagger"] if getattr(toolkit, "tagger", None) else [])}
     return tuple(
         f"{part}: {here[part]}{STANDS_IN}{name}"
-        for part, name in theirs.items() if name and not is_model(here[part], name)
+        for part, name in theirs.items() if name and part not in unused and not is_model(here[part], name)
     )  # fmt: skip
 
 

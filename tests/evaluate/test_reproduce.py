@@ -19,6 +19,7 @@ from kgmed.errors import UnknownName
 from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.datasets import datasets, others
 from kgmed.evaluate.diagnosing import OF_SCORERS
+from kgmed.evaluate.judge import kind_of
 from kgmed.evaluate.log import LOG, entries
 from kgmed.evaluate.metrics import made_metrics, metrics
 from kgmed.evaluate.reproduce import PaperTable, doable, scorer_of, table, tables
@@ -38,7 +39,7 @@ NUMBERS_OF = {  # what a metric that is made of a model gives, by name
     "bertscore": ("bertscore-p", "bertscore-r", "bertscore-f"),
     "hallucination": ("hallucination", "hallucination-similarity"),
 }
-FIGURES = {"kg-rank": 370, "mkg-rank": 54, "mindmap": 93, "hykge": 219, "rlkgf": 400}  # as many as the papers print
+FIGURES = {"kg-rank": 370, "mkg-rank": 54, "mindmap": 93, "hykge": 223, "rlkgf": 400}  # as many as the papers print
 EVERY = pytest.mark.parametrize("of", tables().values(), ids=lambda of: of.id)
 N = 6  # questions of the data set in the tests
 
@@ -84,9 +85,17 @@ def test_a_printed_number_stands_in_a_row_a_data_set_and_a_metric_of_its_table(o
         assert p.dataset in of.datasets
         assert p.metric in scored
         assert p.model in {*of.models, "no model"}
-        assert 0 < p.value < {"seconds": 100, "tokens-in": 2000, "perplexity": 300}.get(p.metric, 1)
+        assert 0 < p.value < {"seconds": 100, "calls": 10, "tokens-in": 2000, "perplexity": 300}.get(p.metric, 1)
     keys = [p[:4] for p in of.figures]
     assert len(keys) == len(set(keys))
+
+
+@EVERY
+def test_what_a_judge_of_a_paper_found_stands_by_a_criterion_and_a_row_of_ours(of: PaperTable) -> None:
+    criteria = kind_of(of.judge).criteria or ("",) if of.judge else ()
+    assert {criterion for criterion, _, _ in of.said} <= {*criteria}
+    assert {row for _, row, _ in of.said} <= {*of.rows}
+    assert len({(criterion, row) for criterion, row, _ in of.said}) == len(of.said)
 
 
 @EVERY
@@ -276,6 +285,9 @@ def test_a_judge_that_goes_away_ends_a_table_early_and_the_same_command_goes_on(
     again = kgmed(home, *words, "--again")
     assert json.loads(again.stdout)["asked now"] == 3
     assert json.loads(again.stdout)["incomplete"] == "1 of 4 data sets"
+    judge.says = lambda _: answer("I like both.")
+    strange = kgmed(home, *words[:-1], f"openai/other@{judge.url}")
+    assert "2 verdicts failed" in json.loads(strange.stdout)["incomplete"]
     assert "no verdicts" in json.loads(kgmed(home, *words[:-2], "--judge", "").stdout)["incomplete"]
 
 
@@ -292,6 +304,13 @@ def test_all_tables_are_made_one_after_the_other_with_the_gains_of_theirs_and_ou
     assert made == {f"mkg-rank/{name}" for name in ("main", "figure2", "figure4", "time", "cost")}
     for name, row in told.items():
         assert ("cannot be made here" in row["incomplete"]) == (name not in made), row["incomplete"]
+        of, path = table(name), tmp_path / name.replace("/", "-") / "table.md"
+        text = path.read_text(encoding="utf-8").replace("\\", "")
+        for p in of.figures:  # the paper's numbers stand there, whether there is something of ours beside them or not
+            assert f"| {p.row} " in text
+            assert f" {p.model}" in text
+        assert {f"## {p.dataset}: {p.metric}" for p in of.figures} <= {line.partition(" x ")[0] for line in
+                                                                       text.splitlines()}  # fmt: skip
     assert done.stderr.splitlines()[0] == f"kgmed: {len(told)} tables: 0 can be made whole here, 5 in part, 31 not"
     figures = {r["row"]: r for r in told["mkg-rank/main"]["figures"] if r["metric"] == "accuracy"}
     assert figures["Zero-shot"]["gain"] is None

@@ -202,7 +202,9 @@ def test_what_a_question_denies_is_looked_up_and_the_evidence_is_the_papers_alon
 
 
 def test_every_stand_in_is_told_in_the_run(graph: Store) -> None:
-    for name, parts in (("kg-rank", 2), ("mkg-rank", 2), ("hykge", 2), ("mindmap", 1), ("zero-shot", 0)):
+    of = {"kg-rank": 2, "kg-rank[ranking=similarity]": 1, "kg-rank[ranking=random]": 0, "mkg-rank": 2, "mindmap": 1,
+          "embedding": 1, "hykge": 3, "hykge[rerank=no]": 2, "hykge[recognizer=model]": 2, "zero-shot": 0}  # fmt: skip
+    for name, parts in of.items():
         entry = table(graph, [name], lambda step: SAID[step])[name]
         assert entry.run is not None
         assert len([line for line in entry.run.notes if STANDS_IN in line]) == parts, name

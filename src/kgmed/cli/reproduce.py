@@ -106,7 +106,8 @@ def reproduce(
     if not every:
         told = [made(wanted(making.table(table)))]
     else:
-        told = list(_each([wanted(found) for found in making.tables().values() if found.datasets], made))
+        asked = [wanted(found) for found in making.tables().values() if found.datasets]
+        told = list(_each(asked, made, write=not dry_run))
     if as_json and not dry_run:
         screen.data({"tables": told} if every else told[0])
     elif every and not dry_run:
@@ -137,8 +138,12 @@ def _trained(found: "PaperTable", how: str, data: Path, out: Path) -> dict[str, 
     return {label: f"hf/{out / 'trained' / slug(label) / EACH / 'model'}" for label in found.recipes}
 
 
-def _each(asked: "Sequence[Wanted]", made: "Callable[[Wanted], dict[str, Any]]") -> "Iterator[dict[str, Any]]":
-    """What each of all tables holds; one that cannot be made here is told and does not end the others."""
+def _each(
+    asked: "Sequence[Wanted]", made: "Callable[[Wanted], dict[str, Any]]", *, write: bool
+) -> "Iterator[dict[str, Any]]":
+    """What each of all tables holds; one that cannot be made here is told, written as the paper has it, and passed."""
+    from kgmed.evaluate import reproduce as making
+
     none = sum(not one.can.any for one in asked)
     whole = sum(not one.can.missing for one in asked)
     screen.warn(
@@ -149,7 +154,10 @@ def _each(asked: "Sequence[Wanted]", made: "Callable[[Wanted], dict[str, Any]]")
             yield made(one)
         except BadInput as why:
             screen.warn([f"{one.table.id}: {why}"])
-            yield {"table": one.table.id, "incomplete": f"{why}", "figures": []}
+            found = making.results(one)
+            if write:
+                making.write(one, found, f"kgmed {shlex.join(sys.argv[1:])}", f"{why}")
+            yield {"table": one.table.id, "incomplete": f"{why}", "figures": found}
 
 
 def _check_names(names: "Sequence[str]") -> None:

@@ -83,6 +83,7 @@ class PaperTable:
     notes: tuple[str, ...] = ()
     seeds: int = 1  # the paper's
     figures: tuple[Printed, ...] = ()
+    said: tuple[tuple[str, str, str], ...] = ()  # what its judge found: criterion, row, wins/ties/losses or place
 
 
 @cache
@@ -133,7 +134,8 @@ def _scale(metric: str, scale: float) -> float:
     return 1 if metric in _AS_THEY_ARE else scale
 
 
-_AS_THEY_ARE = ("seconds", "perplexity", "tokens-in", "tokens-out", "cost", "retrieval-cached", "retrieval-uncached")
+_AS_THEY_ARE = ("seconds", "calls", "perplexity", "tokens-in", "tokens-out", "cost", "retrieval-cached",
+                "retrieval-uncached")  # fmt: skip
 
 
 def table(name: str) -> PaperTable:
@@ -402,9 +404,10 @@ def _longest(name: str, config: Config) -> int:
 
 
 def unjudged(wanted: Wanted) -> int:
-    """How many verdicts the judge gave no reply for."""
+    """How many verdicts of a data set the judge gave no reply for, or none that could be read."""
     folders = [_verdict_folder(wanted, wanted.out / slug(n)) for n in wanted.can.datasets] if _judges(wanted) else []
-    return sum(e.run is None for f in folders if f.exists() for e in entries(f).values())
+    told = [Verdicts.open(folder) for folder in folders if (folder / "manifest.json").exists()]
+    return max((one.failed for every in told for one in every.duels() or every.places()), default=0)
 
 
 def verdict_tables(wanted: Wanted) -> list[Table]:
@@ -420,29 +423,34 @@ def verdict_tables(wanted: Wanted) -> list[Table]:
 
 
 def _verdicts(wanted: Wanted, name: str, told: Verdicts) -> Table:
-    """The verdicts of one data set, by the rows' names."""
+    """The verdicts of one data set, by the rows' names, with the paper's beside them where it has the same."""
+    theirs = {(criterion, row): text for criterion, row, text in wanted.table.said}
     labels = {base: label for label, base in wanted.can.rows.items()}
 
     def label(method: str) -> str:
         base, at, model = method.partition("@")
         return f"{labels.get(base, base)}{f' @ {model}' if at else ''}"
 
+    def paper(criterion: str, *methods: str) -> str | None:
+        return next(filter(None, (theirs.get((criterion, labels.get(m.partition("@")[0], ""))) for m in methods)), None)
+
     bias = told.bias()
-    first = f"{bias.first.mean:.2f} of {bias.judgements}" if bias.judgements else "none"
-    shown = f"the answer shown first wins {first} judgements, {bias.expected:.2f} expected"
+    shown = f"the answer shown first wins {bias.first.mean:.2f} of {bias.judgements} judgements, {bias.expected:.2f} "
+    shown = f"{shown}expected" if bias.judgements else "no judgement has a winner"
     title = f"{name}: verdicts of {told.manifest['judge']}; {shown}"
     if duels := told.duels():
-        told_of = "criterion,row,against,n,wins,ties,losses,flipped,failed,wins - losses,95 %"
+        told_of = "criterion,row,against,n,wins,ties,losses,flipped,failed,wins - losses,95 %,paper"
         rows = tuple(
             (d.criterion, label(d.first), label(d.second), d.n, d.wins, d.ties, d.losses, d.flipped, d.failed,
-             f"{d.net.mean:+.3f}", interval(d.net, "+.3f"))
+             f"{d.net.mean:+.3f}", interval(d.net, "+.3f"), paper(d.criterion, d.second, d.first))
             for d in duels
         )  # fmt: skip
         return Table(slug(f"{name}-verdicts"), title, tuple(told_of.split(",")), rows)
     places = tuple(
-        (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed) for p in told.places()
+        (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed, paper("", p.method))
+        for p in told.places()
     )
-    return Table(slug(f"{name}-verdicts"), title, ("row", "mean place", "95 %", "n", "failed"), places)
+    return Table(slug(f"{name}-verdicts"), title, ("row", "mean place", "95 %", "n", "failed", "paper"), places)
 
 
 # --- What came out, with the paper's figures beside it.
@@ -648,6 +656,8 @@ def incomplete(wanted: Wanted, found: Sequence[Reproduced]) -> str:
     told = [f"{have} of {wants} {what}" for what, (have, wants) in parts.items() if have < wants]
     failed = max((r.failed for r in found), default=0)
     told += [f"{failed} answers of a row failed"] * bool(failed)
+    none = dict.fromkeys(r.metric for r in found if not r.ours.n and not r.failed)
+    told += [f"no figure of {', '.join(none)}"] * bool(none)
     told += ["not asked to its end"] * bool(_left_out(wanted))
     told += [f"{lost} verdicts failed"] if (lost := unjudged(wanted)) else []
     told += ["no verdicts"] * bool(of.judge and not wanted.judge)
@@ -676,10 +686,19 @@ def _dropped(name: str, data: Path) -> tuple[str, ...]:
 HEADER = ("row", "model", "ours", "95 %", "sd of seeds", "n", "failed", "unread", "gain", "paper", "paper's gain")
 
 
+def _with_printed(of: PaperTable, found: Sequence[Reproduced]) -> list[Reproduced]:
+    """The figures, and behind them those of the paper that were not run here, with nothing of ours."""
+    there = {(r.row, r.dataset, r.metric) for r in found}
+    left = dict.fromkeys(p[:3] for p in of.figures if p[:3] not in there)
+    empty = [Reproduced(d, m, row, "not run", mean([]), None, 0, 0, printed(of, row, d, m)) for row, d, m in left]
+    return [*found, *_with_gains(of, empty)]
+
+
 def as_tables(wanted: Wanted, found: Sequence[Reproduced]) -> list[Table]:
     """One table a data set and metric, our numbers on the paper's scale; columns that say nothing are left out."""
-    keys = dict.fromkeys((r.dataset, r.metric) for r in found)
     one_model = len({r.model for r in found}) < 2
+    found = _with_printed(wanted.table, found)
+    keys = dict.fromkeys((r.dataset, r.metric) for r in found)
     once = all(r.deviation is None for r in found)
     gains = any(r.gain is not None or r.their_gains for r in found)
     empty = (("model", one_model), ("sd of seeds", once), ("gain", not gains), ("paper's gain", not gains))
@@ -713,11 +732,11 @@ def _row(r: Reproduced, by: float) -> tuple[Cell, ...]:
             their_gains)  # fmt: skip
 
 
-def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Path]:
-    """The files of a table, written: Markdown, CSV and JSON."""
+def write(wanted: Wanted, found: Sequence[Reproduced], command: str, lacks: str = "") -> list[Path]:
+    """The files of a table, written: Markdown, CSV and JSON; `lacks` = why nothing of it could be made."""
     of, made, told = wanted.table, as_tables(wanted, found), differed(wanted, found)
     verdicts = verdict_tables(wanted)
-    lacks = incomplete(wanted, found)
+    lacks = lacks or incomplete(wanted, found)
     lines = [
         f"# {of.id}: {of.shows}",
         "",
@@ -736,7 +755,7 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Pat
     }  # fmt: skip
     texts = {
         "table.md": "\n".join(lines),
-        "table.csv": as_csv([(of.id, _long(found))]),
+        "table.csv": as_csv([(of.id, _long(_with_printed(of, found)))]),
         **({"verdicts.csv": as_csv([(of.id, one) for one in verdicts])} if verdicts else {}),
         "table.json": json.dumps(plain, ensure_ascii=False, indent=1) + "\n",
     }
@@ -747,10 +766,10 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Pat
 def _long(found: Sequence[Reproduced]) -> Table:
     """Every figure in a line of its own, the paper's figures of several models in several lines; on our scale."""
     header = ("data set", "metric", "row", "model", "mean", "low", "high", "sd of seeds", "n", "failed", "unread",
-              "gain", "paper's model", "paper", "paper's gain")  # fmt: skip
+              "gain", "paper's model", "paper", "paper's gain", "stand-ins")  # fmt: skip
     rows = tuple(
         (r.dataset, r.metric, r.row, r.model, r.ours.mean, r.ours.low, r.ours.high, r.deviation, r.ours.n, r.failed,
-         r.unread, r.gain, model, value, dict(r.their_gains).get(model))
+         r.unread, r.gain, model, value, dict(r.their_gains).get(model), "; ".join(r.stand_ins))
         for r in found for model, value in r.theirs or (("", None),)
     )  # fmt: skip
     return Table("figures", "figures", header, rows)

@@ -235,10 +235,10 @@ def _numbered(lines: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroShotSettings:
-    """The numbers of zero-shot."""
+class OneCallSettings:
+    """The number of zero-shot and of chain of thought."""
 
-    answer_tokens: int = ANSWER_TOKENS  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours, thoughts and answer together
 
 
 @methods.register(
@@ -254,22 +254,15 @@ class ZeroShotSettings:
         needs=_NEEDS,
         baseline=True,
     ),
-    presets=both(ZeroShotSettings()),
+    presets=both(OneCallSettings()),
 )
-def zero_shot(toolkit: Toolkit | RemoteToolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
+def zero_shot(toolkit: Toolkit | RemoteToolkit, *, settings: OneCallSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
-    s, name = settings or ZeroShotSettings(), "zero-shot"
+    s, name = settings or OneCallSettings(), "zero-shot"
     return unaided(toolkit, name, ZeroShot(model(toolkit, name), s.answer_tokens, toolkit.prompts))
 
 
 # --- Chain of thought: the model reasons step by step before it answers, without evidence.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainOfThoughtSettings:
-    """The numbers of chain of thought."""
-
-    answer_tokens: int = ANSWER_TOKENS  # ours, thoughts and answer together
 
 
 @methods.register(
@@ -288,11 +281,11 @@ class ChainOfThoughtSettings:
         needs=_NEEDS,
         baseline=True,
     ),
-    presets=both(ChainOfThoughtSettings()),
+    presets=both(OneCallSettings()),
 )
-def cot(toolkit: Toolkit | RemoteToolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
+def cot(toolkit: Toolkit | RemoteToolkit, *, settings: OneCallSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
-    s, name = settings or ChainOfThoughtSettings(), "cot"
+    s, name = settings or OneCallSettings(), "cot"
     return unaided(toolkit, name, ChainOfThought(model(toolkit, name), s.answer_tokens, toolkit.prompts))
 
 

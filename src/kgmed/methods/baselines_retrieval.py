@@ -385,6 +385,7 @@ class EmbeddingSettings:
             "the toolkit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
         ),
         baseline=True,
+        encoder="word2vec",
     ),
     presets=both(EmbeddingSettings()),
 )

@@ -1,13 +1,18 @@
 """HippoRAG 2 (Gutiérrez et al. 2025, arXiv 2502.14802) on a graph that is there: triples like the question, those that
 a model recognises as relevant, and a personalised PageRank from their entities.
 
-Its steps: the triples most similar to the question; a model leaves out those that do not help (recognition memory); the
-entities of the rest are where the walk restarts, each by the mean similarity of its triples, and passages a little by
-their own; personalised PageRank; the passages that it reaches most are read. Where the model leaves no triple, the
-most similar passages are read.
+The paper, step by step, and the field of the pipeline (`hippo_rag`) that does it:
+
+- `recognize`, `link`: entities of the question; the paper has none, it compares with the triples of the whole graph.
+- `retrieve` (`PageRanked`): the triples most similar to the question; of them those that a model finds relevant
+  (recognition memory); a personalised PageRank from their entities, each by the mean similarity of its triples, and
+  a little from passages by their own; where the model leaves no triple, the most similar passages.
+- `read`: the answer from the passages that are reached most.
 
 A medical graph has no passages: here each triple is its own. The walk passes along a triple with the probability
 w(h) / d(h) + w(t) / d(t), w being the PageRank of its ends and d their edges, as a passage between them would get it.
+Silent are the paper and its code on passages of equal rank (here the first of the graph). A reply of the recognition
+that cannot be read leaves no triple, as in the code; by preset safe all of them.
 """
 
 from collections.abc import Sequence
@@ -59,8 +64,8 @@ class PageRanked:
         try:
             kept = self.helpful(query, nearest)
         except ModelFailed as problem:
-            note(f"all {len(nearest)} triples kept: {problem}")
-            kept = nearest
+            kept = [] if task().published else nearest
+            note(f"{f'all {len(kept)} triples' if kept else 'no triple'} kept: {problem}")
         if not kept:
             note("no triple was recognised as relevant: the most similar ones are read")
             return self._with_warnings(alike[: self.keep], alike)

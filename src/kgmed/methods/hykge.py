@@ -153,35 +153,15 @@ class HyKGESettings:
 PAPER = HyKGESettings()
 PRESETS: dict[HyKGEPreset, HyKGESettings] = {
     "safe": replace(
-        PAPER,
-        temperature=0.0,
-        agreement=AGREEMENT,
-        hops=2,
-        alone="always",
-        unit="script",
-        pool=200,
-        same_pattern=3,
-        same_pair=3,
-        warnings=3,
-        answer_tokens=ANSWER_TOKENS,
-        asked=10,
-        helpful=True,
-        descriptions=False,
+        PAPER, temperature=0.0, agreement=AGREEMENT, hops=2, alone="always", unit="script", pool=200, same_pattern=3,
+        same_pair=3, warnings=3, answer_tokens=ANSWER_TOKENS, asked=10, helpful=True, descriptions=False,
     ),
     "paper": PAPER,
     "code": replace(
-        PAPER,
-        similar=0.6,
-        hops=2,
-        alone="always",
-        window=35,
-        overlap=15,
-        unit="char",
-        keep=11,
-        described_from=0.2,
+        PAPER, similar=0.6, hops=2, alone="always", window=35, overlap=15, unit="char", keep=11, described_from=0.2,
         temperature=1.0,
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +284,11 @@ class OptionFacts:
         needs=frozenset({"local_graph", "pairs", "tagger"}),
         encoder=ENCODER,
         scorer="BAAI/bge-reranker-large",
+        tagger="W2NER",
+        unused=lambda s: [
+            *(["scorer"] if not s.rerank or s.reranker == "model" else []),
+            *(["tagger"] if s.recognizer == "model" else []),
+        ],
     ),
     presets=PRESETS,
 )

@@ -163,12 +163,13 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
         calls=Calls.always(2, "the terms and the answer; 3 with answer expansion, 1 draft more; the paper's steps"),
         ours=(
             "definitions in the context by preset code only; warnings beyond the number of triples by preset safe only",
-            "a term that the question denies brings in nothing",
+            "by preset safe a term that the question denies brings in nothing",
             "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
         ),
         needs=frozenset({"pairs"}),
         encoder="GanjinZero/UMLSBert_ENG",
         scorer="ncbi/MedCPT-Cross-Encoder",
+        unused=lambda s: {"rerank": (), "random": ("encoder", "scorer")}.get(s.ranking, ("scorer",)),
     ),
     presets=PRESETS,
 )

@@ -1,9 +1,12 @@
 """KGARevion (Su et al. 2025, arXiv 2410.04660) without its fine-tuning: a model writes triples, a graph reviews them.
 
-Its steps: generate: the medical terms of the question, then one to three triples for each option, their relations
-chosen from the graph's; review: what the graph says of each, where it knows both entities, while a triple of an
-entity that it does not know is kept (its "soft constraint"); revise: those that it refuses are put right by the model
-and reviewed once more; answer: from the triples that are left and from what the model knows itself.
+The paper, step by step, and the field of the pipeline (`kgarevion`) that does it:
+
+- `retrieve` (`Reviewed`), generate: the medical terms of the question, then one to three triples for each option, their
+  relations chosen from the graph's;
+- the same, review: what the graph says of each, where it knows both entities, while a triple of an entity that it does
+  not know is kept (its "soft constraint"); revise: the model puts right what it refuses, which is reviewed once more.
+- `read`: the answer from the triples that are left and from what the model knows itself.
 
 The paper reviews with a LoRA of the language model that has TransE vectors of PrimeKG before its prompt, and so may
 accept a triple that the graph lacks. Without it the graph itself reviews: a triple holds where an edge joins its

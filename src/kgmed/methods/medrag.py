@@ -1,9 +1,12 @@
 """MedRAG (Zhao et al. 2025, arXiv 2502.04413): a model diagnoses by what tells similar diseases apart in a graph.
 
-Its steps: a diagnostic graph of four tiers (categories, subcategories, diseases, their features); the patient's
-findings matched to its features, each of which votes upward for the categories of the diseases that have it; the
-differences of the diseases of the category with most votes; records of similar patients; a model that reasons with
-both, diagnoses, and names what to ask next.
+The paper, step by step, and the field of the pipeline (`medrag`) that does it:
+
+- before: a diagnostic graph of four tiers (categories, subcategories, diseases, their features).
+- `recognize`, `link`: the patient's findings, matched to its features.
+- `retrieve` (`Differences`): each finding votes upward for the categories of the diseases that have it; what tells the
+  diseases of the category with most votes apart; and records of similar patients, which are missing here.
+- `read`: the model reasons with both, diagnoses, and names what to ask next.
 
 The graph asked here is the tiers: features by the role of a finding, categories by is-a. A graph without categories
 over its diseases, as one that is counted from patients, votes for the diseases themselves. A graph holds no records of

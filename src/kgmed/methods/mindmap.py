@@ -513,19 +513,12 @@ PAPER = MindMapSettings()
 CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
 PRESETS: dict[MindMapPreset, MindMapSettings] = {
     "safe": replace(
-        PAPER,
-        temperature=0.0,
-        warnings=True,
-        relevance="asked",
-        ranked=True,
-        link="names",
-        neighbours=PIECES - PAPER.paths,
-        asked=True,
-        helpful=True,
+        PAPER, temperature=0.0, warnings=True, relevance="asked", ranked=True, link="names",
+        neighbours=PIECES - PAPER.paths, asked=True, helpful=True,
     ),
     "paper": PAPER,
     "code": CODE,
-}
+}  # fmt: skip
 
 
 @methods.register(
@@ -548,8 +541,8 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {
 def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindMapSettings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
 
-    Where the model lists no entity, the graph's own names are looked for. Where it writes nothing usable, the facts are
-    read, and the run says so. Raises `BadInput` without a model.
+    By preset safe the graph's own names are looked for where the model lists no entity, and the facts are read where it
+    writes nothing usable, which the run says. Raises `BadInput` without a model.
     """
     if toolkit.llm is None:
         raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")

@@ -1,8 +1,12 @@
 """RLKGF's prompts (Figures 6 and 7): a model chooses a disease of a closed list, or of those a graph ties to a patient.
 
-A question with options is a closed list, as data sets of patients have it, asked with the triples of the patient's
-subgraph or without any. The paper's trained policies are in `kgmed.train`; its scorer, which needs cases to count, in
-`kgmed.reward`.
+The paper, step by step, and where each is: the patient's subgraph (`reward/cases.py`); R_p by random walks (Eq. 1 to 3,
+`reward/criticality.py`), R_s by a GCN and R (Eq. 4 to 8, `reward/rlkgf.py`); the reward of an answer
+(`reward/graph_reward.py`); PPO (Eq. 9, `train/ppo.py`). Then the policy is asked, by the fields of `rlkgf_prompt`:
+
+- `recognize`, `link`: the patient's findings; `retrieve`: the diseases' triples (`PatientSubgraph`), none in Figure 6.
+- `read`: a disease of the closed list that a question with options has (`ClosedListReader`), or else of those that the
+  graph ties to the findings (`DiseaseReader`, ours).
 """
 
 import re

@@ -1,8 +1,14 @@
 """Think-on-Graph (Sun et al. 2024, arXiv 2307.07697): a model searches a graph in a beam, step by step.
 
-Its steps: the entities of the question; then, at most `depth` times, from the end of each of at most `width` paths the
-model chooses the relations to go on by, among what these lead to it chooses the `width` paths to keep, and it says
-whether they are enough. Where they are, it answers from them; where they never are, from what it knows itself.
+The paper, step by step, and the field of the pipeline (`think_on_graph`) that does it:
+
+- `recognize`, `link`: the entities of the question.
+- `retrieve` (`Beam`), at most `depth` times: the relations to go on by from the end of each of at most `width` paths,
+  among what these lead to the `width` paths to keep, and whether they are enough; the model chooses all three.
+- `phrase`: the paths; `read`: the answer from them, or where they never were enough from what the model knows itself.
+
+Where no relation can be read the code gives the path up, here the heaviest are taken, as are the first paths. Silent
+are paper and code on a path that leads nowhere (here it stays as it is) and on one that comes back (here none does).
 """
 
 from collections.abc import Iterable, Sequence
@@ -153,7 +159,7 @@ class ThinkOnGraphSettings:
 
     width: int = 3  # paper, N
     depth: int = 3  # paper, D_max
-    ends: int = 20  # code: entities that one relation leads to, at most
+    ends: int = 20  # ours: entities that one relation leads to, the heaviest; of 20 or more the code draws five
     relations: int = 200  # ours: triples looked at around one entity
     choose_tokens: int = 256  # paper
     answer_tokens: int = ANSWER_TOKENS  # ours; 256 in the paper
@@ -167,13 +173,8 @@ class ThinkOnGraphSettings:
         year=2024,
         where="ICLR 2024, arXiv 2307.07697",
         does="searches the graph in a beam: a model chooses relations and entities until they are enough",
-        calls=Calls(
-            4,
-            1,
-            16,
-            "for each of three steps three choices of relations, one of paths and whether these are "
-            "enough; then the answer; the paper chooses entities relation by relation, 22 at most",
-        ),
+        calls=Calls(4, 1, 16, "for each of three steps three choices of relations, one of paths and whether these are "
+                    "enough; then the answer; the paper chooses entities relation by relation, 22 at most"),
         ours=(
             "entities are found by the graph's names, not by a model; the first three begin the beam",
             "one choice among all new paths of a step, by numbers and not by scores",
@@ -184,7 +185,7 @@ class ThinkOnGraphSettings:
         baseline=True,
     ),
     presets=both(ThinkOnGraphSettings()),
-)
+)  # fmt: skip
 def think_on_graph(toolkit: Toolkit, *, settings: ThinkOnGraphSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or ThinkOnGraphSettings(), "think-on-graph"

@@ -68,25 +68,10 @@ metrics.add(
         higher=False,
     )
 )
+metrics.add(Metric("outside", "what is named is no option, such as a disease outside a closed list; counts as wrong",
+                   "ours", _outside, ("choice",), higher=False))  # fmt: skip
 metrics.add(
-    Metric(
-        "outside",
-        "what is named is no option, such as a disease outside a closed list; counts as wrong",
-        "ours",
-        _outside,
-        ("choice",),
-        higher=False,
-    )
-)
-metrics.add(
-    Metric(
-        "several",
-        "more than one option chosen where one is right",
-        "ours",
-        _several,
-        ("choice",),
-        higher=False,
-    )
+    Metric("several", "more than one option chosen where one is right", "ours", _several, ("choice",), higher=False)
 )
 
 
@@ -250,26 +235,10 @@ def _retrieval_where(run: Run, item: Item, *, cached: bool) -> float | None:
 _MKG = "MKG-Rank, arXiv 2503.16131 (query time with its cache)"
 _SECONDS = "seconds of linking and retrieval"
 metrics.add(Metric("retrieval-seconds", _SECONDS, _MKG, _retrieval, failed=None, higher=False))
-metrics.add(
-    Metric(
-        "retrieval-cached",
-        f"{_SECONDS} where the cache had every answer of the graph",
-        _MKG,
-        lambda r, i: _retrieval_where(r, i, cached=True),
-        failed=None,
-        higher=False,
-    )
-)
-metrics.add(
-    Metric(
-        "retrieval-uncached",
-        f"{_SECONDS} where the cache had none of them",
-        _MKG,
-        lambda r, i: _retrieval_where(r, i, cached=False),
-        failed=None,
-        higher=False,
-    )
-)
+metrics.add(Metric("retrieval-cached", f"{_SECONDS} where the cache had every answer of the graph", _MKG,
+                   lambda r, i: _retrieval_where(r, i, cached=True), failed=None, higher=False))  # fmt: skip
+metrics.add(Metric("retrieval-uncached", f"{_SECONDS} where the cache had none of them", _MKG,
+                   lambda r, i: _retrieval_where(r, i, cached=False), failed=None, higher=False))  # fmt: skip
 metrics.add(
     Metric("graph-cached", "answers of the graph that its cache had / answers", _MKG, _graph_cached, failed=None)
 )
