@@ -247,7 +247,8 @@ def get(
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
     for row, one in zip(rows, built, strict=True):
-        screen.lines([_done(row.name, one), f"  licence: {row.licence}", f"  cite: {row.citation}"])
+        obliges = [f"  passing on: {row.passing_on}"] if row.passing_on else []
+        screen.lines([_done(row.name, one), f"  licence: {row.licence}", *obliges, f"  cite: {row.citation}"])
         for file, digest in on_first_use(row):
             screen.warn(
                 [f"{file} was not known before; the one that came has the sha256 {digest}, and is the only one"]
