@@ -63,6 +63,16 @@ def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Ca
             time.sleep(_AGAIN)
 
 
+def link_or_copy(file: Path, to: Path, *, link: Callable[[Path, Path], Any] = os.symlink) -> None:
+    """Make a file known by another name; a copy where links are not allowed, as to most users of Windows."""
+    try:
+        link(file.absolute(), to)
+    except (OSError, NotImplementedError):
+        import shutil  # only here: most commands do without
+
+        shutil.copyfile(file, to)
+
+
 def to_disk(path: Path, *, system: str = sys.platform, sync: Callable[[int, bool], Any] | None = None) -> None:
     """Wait until a file, or the names in a folder, are on the disk; Windows cannot do that of folders."""
     if system == "win32" and path.is_dir():
@@ -94,6 +104,15 @@ def names_a_device(name: str) -> bool:
     (True, True, False)
     """
     return name.partition(".")[0].strip().casefold() in _DEVICES
+
+
+def as_file_name(text: str) -> str:
+    """The beginning of a text as a part of a name that every system can give a file.
+
+    >>> as_file_name("postgresql://db.example/kg?x")
+    'postgresql---db.example-kg-x'
+    """
+    return "".join(c if c.isalnum() or c in "._-" else "-" for c in text[:40])
 
 
 def copies_processes(system: str = sys.platform) -> bool:
