@@ -215,7 +215,7 @@ def _answers(name: str, *, told: str, **more: Any) -> Tried:
 
 
 def _strangers(folder: Path, *, every: bool) -> Tried:
-    """Commands on hostile indexes and malformed manifests: a line and exit code 2, of a damaged graph 1 or as before."""
+    """Commands on hostile indexes and malformed manifests: a line and exit code 2, or 1 of a damaged graph."""
     from damaged import HOSTILE_INDEXES
     from kgmed.graph.store.folder import current
     from loopback import Said, loopback

@@ -8,7 +8,8 @@ drive's own memory. Each function takes the system as an argument, so that what 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,20 @@ def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Ca
             if time.monotonic() >= until:
                 raise
             time.sleep(_AGAIN)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of `path` at the block's end; where that fails, nothing is left.
+
+    One at a time may write a file. What a process that was killed left there is written over by the next.
+    """
+    beside = path.with_name(f".{path.stem}.new{path.suffix}")
+    try:
+        yield beside
+        put_in_place(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def link_or_copy(file: Path, to: Path, *, link: Callable[[Path, Path], Any] = os.symlink) -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from rapidfuzz.fuzz import partial_ratio
 
 from kgmed.config import Config, settings_of
-from kgmed.disk import put_in_place
+from kgmed.disk import whole
 from kgmed.errors import BadInput, UnknownName
 from kgmed.evaluate import cost
 from kgmed.evaluate.controls import asks_model, controlled
@@ -757,7 +757,6 @@ def _long(found: Sequence[Reproduced]) -> Table:
 
 
 def _written(path: Path, text: str) -> Path:
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    put_in_place(beside, path)
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")
     return path

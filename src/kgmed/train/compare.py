@@ -13,7 +13,7 @@ from random import Random
 from statistics import mean, median, stdev
 from typing import Any
 
-from kgmed.disk import put_in_place
+from kgmed.disk import whole
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.reward.cases import Case, Predict, Scorer, best_disease
@@ -255,9 +255,8 @@ class Comparison:
 
 def _write(path: Path, found: Mapping[str, Any]) -> None:
     """Write figures, whole or not at all."""
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(found), encoding="utf-8")
-    put_in_place(beside, path)
+    with whole(path) as beside:
+        beside.write_text(json.dumps(found), encoding="utf-8")
 
 
 def _read(path: Path) -> dict[str, Any]:
