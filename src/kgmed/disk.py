@@ -66,16 +66,20 @@ def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Ca
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path` at the block's end; where that fails, nothing is left.
-
-    One at a time may write a file. What a process that was killed left there is written over by the next.
-    """
+    """Where to write a file that takes the place of `path` at the block's end, one writer at a time; a failure leaves nothing."""
     beside = path.with_name(f".{path.stem}.new{path.suffix}")
     try:
         yield beside
         put_in_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """The path, after the text was written there as `whole` does."""
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+    return path
 
 
 def link_or_copy(file: Path, to: Path, *, link: Callable[[Path, Path], Any] = os.symlink) -> None:
@@ -122,11 +126,7 @@ def names_a_device(name: str) -> bool:
 
 
 def as_file_name(text: str) -> str:
-    """The beginning of a text as a part of a name that every system can give a file.
-
-    >>> as_file_name("postgresql://db.example/kg?x")
-    'postgresql---db.example-kg-x'
-    """
+    """The beginning of a text as a part of a name that every system can give a file."""
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in text[:40])
 
 

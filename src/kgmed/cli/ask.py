@@ -19,7 +19,7 @@ from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.cli.show import Look, Page, Piece, cells, page
 from kgmed.config import Config
-from kgmed.disk import data_folder, whole
+from kgmed.disk import data_folder, write_whole
 from kgmed.errors import BadInput, KgmedError, StoreError
 from kgmed.frame import Ask
 from kgmed.language.text import has_cjk, language_of, one_line, visible
@@ -472,8 +472,7 @@ def write_svg(run: Run, path: Path) -> None:
     if not trees:
         raise BadInput(f"the answer has no decision tree to write to {path}; --method mindmap makes one")
     try:
-        with whole(path) as beside:
-            beside.write_text(svg(trees, title=run.question.text), encoding="utf-8")
+        write_whole(path, svg(trees, title=run.question.text))
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror}); name another file") from None
 

@@ -53,10 +53,7 @@ TOOLS = (
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The tools on one graph; names and sentences are in `language`, as far as the graph has them.
-
-    What is not for the `patient` leaves the lists and is named with its reason.
-    """
+    """The tools on one graph, for a patient; names and sentences are in `language`, as far as the graph has them."""
 
     toolkit: Toolkit
     language: str = "en"
@@ -166,8 +163,7 @@ class Toolbox:
     def check(self, text: str, question: str = "") -> tuple[list[Verdict], list[Evidence]]:
         """A verdict on each sentence of a text, held against what ties the things that it names and the whole graph.
 
-        The citations of a verdict are the numbers of the pieces that come with it; behind these stands which of the
-        medicines that the text names are not for the patient, or for the one that the question tells of.
+        The citations of a verdict are the numbers of the pieces, behind which stand medicines not for the patient.
         """
         from kgmed.facts.safety import barred
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from kgmed.disk import whole
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, SourceError
 from kgmed.language.text import normalise
 from kgmed.models.base import Encoder, encoded
@@ -258,8 +258,7 @@ def save(scorer: TrainedPairs, path: Path, figures: object = None) -> None:
         "figures": figures,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as beside:
-        beside.write_text(json.dumps(data, ensure_ascii=False, indent=1), encoding="utf-8")
+    write_whole(path, json.dumps(data, ensure_ascii=False, indent=1))
 
 
 def load(path: Path, encoder: Encoder | None) -> TrainedPairs:

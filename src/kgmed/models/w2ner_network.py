@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from kgmed.disk import whole
+from kgmed.disk import whole, write_whole
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
@@ -451,8 +451,7 @@ def _text(value: object) -> str:
 
 def write_json(path: Path, value: object) -> None:
     """Put plain data into a file, whole or not at all."""
-    with whole(path) as beside:
-        beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any] | None = None) -> None:

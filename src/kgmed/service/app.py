@@ -620,8 +620,7 @@ def check_free(settings: ServiceSettings) -> None:
     """Nothing, or `BadInput` where nobody can listen at that host and port."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as place:
-        alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)  # on Windows the latter takes what is taken
-        place.setsockopt(socket.SOL_SOCKET, alone, 1)
+        place.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)  # Windows
         try:
             place.bind((settings.host, settings.port))
         except OSError as error:

@@ -111,7 +111,6 @@ class Keys:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with whole(self.path) as beside:
-                beside.unlink(missing_ok=True)
                 beside.touch(0o600)
                 beside.write_text(json.dumps([asdict(key) for key in keys], indent=1), encoding="utf-8")
         except OSError as error:

@@ -244,10 +244,7 @@ def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
         language: Language = "",
         patient: Who = None,
     ) -> Annotated[CallToolResult, ToolCheck]:
-        """Hold each sentence of a text against the graphs: supported by facts, contradicted, or not in the graphs.
-
-        Of the medicines that it names, those that are not for the patient are told.
-        """
+        """Hold each sentence of a text against the graphs: supported, contradicted or not there; and the patient."""
         with _translated():
             box = cases.tools(graph, _spoken(language, text))
             verdicts, pieces = await run(lambda _: _of(box, patient).check(text, question))

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgmed.disk import whole
+from kgmed.disk import whole, write_whole
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models.files import digest_of
 
@@ -67,8 +67,7 @@ def log_hash(path: Path) -> str:
 def keep_to(path: Path, step: int) -> None:
     """Drop the rows after a step: what was done after the last checkpoint is done again."""
     rows = [row for row in read(path) if row.get("step", 0) <= step]
-    with whole(path) as beside:
-        beside.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 # --- What is trained: a policy answers questions and says how likely its answers are; one loop trains any of them.

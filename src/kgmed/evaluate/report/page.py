@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from kgmed.disk import whole
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.report import plots, tables
 from kgmed.evaluate.report.tables import Study, sweeps
@@ -158,8 +158,6 @@ def write_file(path: Path, text: str) -> Path:
     """Write a file whole or not at all; raises `BadInput`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as beside:
-            beside.write_text(text, encoding="utf-8", newline="\n")
+        return write_whole(path, text)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror}); name a folder that you may write to") from None
-    return path

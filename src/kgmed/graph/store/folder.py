@@ -173,8 +173,7 @@ def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
 # --- Putting a finished version of a graph in the place of the old one, whole or not at all.
 # A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
 # of its own beside the current one; it takes effect when CURRENT is renamed into place. Before that its files are on
-# the
-# disk, so that a power cut leaves either graph whole.
+# the disk, so that a power cut leaves either graph whole.
 
 
 _VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
