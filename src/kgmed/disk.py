@@ -66,7 +66,7 @@ def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Ca
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path` at the block's end, one writer at a time; a failure leaves nothing."""
+    """Where to write a file that takes the place of `path` at the block's end; one writer at a time."""
     beside = path.with_name(f".{path.stem}.new{path.suffix}")
     try:
         yield beside
