@@ -27,6 +27,7 @@ class Tried:
     name: str
     tried: int = 0
     lost: list[str] = field(default_factory=list)
+    how: str = ""
 
 
 def damage(flips: int, *, seed: int) -> list[Tried]:

@@ -392,6 +392,7 @@ def _workbook() -> bytes:
 def _kept() -> Iterator[Target]:
     from eval_makers import items, run
     from kgmed.evaluate import log
+    from kgmed.graph import get
     from kgmed.graph.store import edits, folder
     from kgmed.records import Run
 
@@ -406,6 +407,8 @@ def _kept() -> Iterator[Target]:
     stored = json.dumps({"format": folder.FORMAT, "check": "", "name": "x", "relations": [], "files": {}}).encode()
     manifest = _file("manifest.json", lambda p: folder.read_manifest(p.parent))
     yield Target("kept files", "a graph's manifest", (stored,), manifest)
+    index = json.dumps({"kgmed": 1, "name": "x", "files": {"a.npy": [1, "0" * 64], "shard-0/b.npy": [2, "f" * 64]}})
+    yield Target("kept files", "an index of a graph", (index.encode(),), _file(get.INDEX, get._index))
     whole = entry.decode("utf-8", "surrogatepass")
     plain = json.dumps(json.loads(whole)["run"]).encode()
     yield Target("kept files", "a run", (plain,), _file("run.json", lambda p: _from_json(Run, p)), 2)

@@ -1,8 +1,9 @@
-"""kgmed attacked: kills, damaged input, hostile servers, damaged files, clocks that go back, users without rights.
+"""kgmed attacked: kills, damaged input, hostile servers, damaged files, clocks that go back, users without rights, and
+its own service: keys, idle connections, heavy clients, nowhere to write.
 
     python bench/attack.py                                             # the short form, as `make attack` and .ci/run
-    python bench/attack.py --inputs 1000000 --kills 200 --flips 2000 --servers all --json attack.json
-    python bench/attack.py --read attack.json --write docs/reliability.md    # the table of the page, from a run
+    python bench/attack.py --inputs 1000000 --kills 200 --flips 2000 --servers all --service all --json attack.json
+    python bench/attack.py --read attack.json --write docs/reliability.md    # the table of the page, from some runs
     python bench/attack.py --only 12345 --seed 0                       # one damaged input again, with its traceback
 
 Each input and each moment of a kill comes from `--seed` alone. Exit code 1 where anything was lost.
@@ -34,13 +35,13 @@ def main() -> None:
 
         print(*_fuzz.repeat(asked.only, asked.seed), sep="\n")
         return
-    told = json.loads(asked.read.read_text(encoding="utf-8")) if asked.read else attack(asked)
+    told = [json.loads(path.read_text(encoding="utf-8")) for path in asked.read or ()] or [attack(asked)]
     if asked.json:
-        asked.json.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        asked.json.write_text(json.dumps(told[0], ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(table(told))
     if asked.write:
         write(asked.write, told)
-    lost = [(row["what"], one) for row in told["rows"] for one in row["lost"]]
+    lost = [(row["what"], one) for run in told for row in run["rows"] for one in row["lost"]]
     for what, one in lost:
         print(f"LOST {what}: {one}", file=sys.stderr)
     sys.exit(bool(lost))
@@ -51,12 +52,13 @@ def _asked() -> argparse.Namespace:
     for name, count in SHORT.items():
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--servers", choices=("all", "each", "none"), default="each", help="each = one client a kind")
+    parser.add_argument("--service", choices=("all", "each", "none"), default="each", help="each = fewer of a kind")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes for the inputs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="the number of one damaged input")
     parser.add_argument("--kill-only", default="", help="operations with this in their name")
     parser.add_argument("--json", type=Path, help="write what came of it here")
-    parser.add_argument("--read", type=Path, help="attack nothing; take what came of an earlier run")
+    parser.add_argument("--read", type=Path, nargs="+", help="attack nothing; take what came of earlier runs")
     parser.add_argument("--write", type=Path, help="put the table into this page")
     return parser.parse_args()
 
@@ -67,8 +69,11 @@ def attack(asked: argparse.Namespace) -> dict[str, Any]:
     import _fuzz
     import _kills
     import _servers
+    import _service
 
-    begun, rows = time.monotonic(), []
+    from kgmed.disk import data_folder
+
+    begun, rows, home = time.monotonic(), [], data_folder()
     if asked.inputs:
         rows += _inputs(_fuzz.fuzz(asked.inputs, seed=asked.seed, workers=asked.workers, tell=True))
     if asked.kills:
@@ -80,12 +85,16 @@ def attack(asked: argparse.Namespace) -> dict[str, Any]:
         if _damage.may_try_rights():
             trials.append(_damage.rights())
         rows += [_row(f"turned bits in {t.name}" if i < 7 else t.name, t.tried, t.lost) for i, t in enumerate(trials)]
+    if asked.service != "none":
+        whole = asked.service == "all"
+        tried = _service.attack(home, seconds=30.0 if whole else 6.0, every=whole)
+        rows += [_row(t.name, t.tried, t.lost, t.how) for t in tried]
     made = {"kgmed": version("kgmed"), "python": platform.python_version(), "system": platform.system()}
     return {"rows": rows, "seconds": round(time.monotonic() - begun), "command": _command(asked), "made with": made}
 
 
 def _command(asked: argparse.Namespace) -> str:
-    words = [f"--{name} {getattr(asked, name)}" for name in (*SHORT, "servers", "seed")]
+    words = [f"--{name} {getattr(asked, name)}" for name in (*SHORT, "servers", "service", "seed")]
     return " ".join(["python bench/attack.py", *words])
 
 
@@ -114,30 +123,30 @@ def _server(found: Any) -> Row:
     return _row(f"hostile servers, {found.kinds} kinds", found.tried, found.lost, how)
 
 
-def table(told: dict[str, Any]) -> str:
-    """The table in Markdown.
+def table(told: list[dict[str, Any]]) -> str:
+    """The table of some runs in Markdown.
 
     >>> row = {"what": "kill -9", "tried": 2000, "lost": ["x"], "how": ""}
-    >>> table({"rows": [row]}).splitlines()[-1]
+    >>> table([{"rows": [row]}]).splitlines()[-1]
     '| kill -9 | 2,000 | 1,999 | 1 | |'
     """
     lines = ["| what | tried | held | lost | |", "|---|---:|---:|---:|---|"]
-    for row in told["rows"]:
+    for row in (row for run in told for row in run["rows"]):
         lost = len(row["lost"])
         cells = (row["what"], f"{row['tried']:,}", f"{row['tried'] - lost:,}", lost, row["how"])
         lines.append("| " + " | ".join(map(str, cells)).rstrip() + " |")
     return "\n".join(lines)
 
 
-def write(page: Path, told: dict[str, Any]) -> None:
+def write(page: Path, told: list[dict[str, Any]]) -> None:
     """Put the table, and how it was made, between the marks of a page."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
         sys.exit(f"{page} has no place for the table: {BEGIN} and {END}")
-    made = ", ".join(f"{name} {what}" for name, what in told["made with"].items())
-    said = f"`{told['command']}`, {told['seconds'] // 60} minutes; {made}."
+    made = ", ".join(f"{name} {what}" for name, what in told[-1]["made with"].items())
+    said = "; ".join(f"`{run['command']}`, {run['seconds'] // 60} minutes" for run in told) + f"; {made}."
     page.write_text(f"{before}{BEGIN}\n\n{table(told)}\n\n{said}\n\n{END}{after}", encoding="utf-8")
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kgmed.graph import library
 from kgmed.models.base import Encoder, PairScorer
-from kgmed.models.scorers import LexicalPairs, cosines
+from kgmed.models.scorers import FEATURES, LexicalPairs, cosines
 from kgmed.toolkit import default_encoder
-from kgmed.train.pairs import compare_scorers, feature_weights, groups, train
+from kgmed.train.pairs import compare_scorers, groups, train
 
 
 class Cosine:
@@ -55,9 +55,8 @@ def report(name: str) -> None:
     print(f"{'':34}" + f"{'MRR':>13}{'AUC':>9}" * len(kinds))
     for scorer, found_for in table.items():
         print(f"{scorer:34}" + "".join(f"{found_for[k].mrr:>13.3f}{found_for[k].auc:>9.3f}" for k in kinds))
-    print(
-        "heaviest features: " + ", ".join(f"{what} {weight:+.1f}" for what, weight in feature_weights(both)[:5]) + "\n"
-    )
+    heaviest = sorted(zip(FEATURES, both.weights, strict=True), key=lambda row: -abs(row[1]))[:5]
+    print("heaviest features: " + ", ".join(f"{what} {weight:+.1f}" for what, weight in heaviest) + "\n")
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -126,12 +126,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(options: Sequence[str]) -> Iterator[tuple[int, list[int]]]:
-    """The port of a service that is ready, and its processes."""
+def serving(
+    options: Sequence[str], *, before: Sequence[str] = (), log: IO[bytes] | int = subprocess.DEVNULL
+) -> Iterator[tuple[int, list[int]]]:
+    """The port of a service that is ready, and its processes; `before` = words of a command that begins it."""
     port = free_port()
     code = "from kgmed.cli import main; main()"
-    command = [sys.executable, "-c", code, "serve", "--port", str(port), "--waiting", "64", *options]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ}) as service:
+    command = [*before, sys.executable, "-c", code, "serve", "--port", str(port), "--waiting", "64", *options]
+    with subprocess.Popen(command, stderr=log, env={**os.environ}) as service:
         try:
             begin = time.monotonic()
             while not asyncio.run(is_ready(port)):
@@ -199,7 +201,7 @@ async def talked(talk: Talk, method: str, path: str, body: object = None) -> byt
 async def _talked(talk: Talk, method: str, path: str, body: object) -> tuple[str, float, bytes]:
     """The head of an answer, when its first byte came, and its content."""
     reader, writer = talk
-    data = b"" if body is None else json.dumps(body).encode()
+    data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
     head = (
         f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(data)}"
     )

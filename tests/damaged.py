@@ -8,6 +8,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from made_wheels import icd10_wheel, who_wheel
 
@@ -223,3 +224,20 @@ def hurt(data: bytes, damage: Sequence[Damage]) -> bytes:
             "turn brackets": data[:a] + data[a:b].translate(bytes.maketrans(b"[]{}()<>", b"][}{)(><")) + data[b:],
         }[kind]
     return data
+
+
+# Indexes of graphs handed out (`graph.json`) with values of another kind than theirs.
+
+_TOLD: list[Any] = [
+    [], None, 1, "x", {}, {"kgmed": 1}, {"kgmed": 2}, {"kgmed": True},
+    *({"files": files} for files in (["a.npy"], {"a.npy": None}, {"a.npy": ["abc", "00"]}, {"a.npy": [1]}, {}, None,
+        {"a.npy": [-1, "0" * 64]}, {"a.npy": [10**18, "0" * 64]}, {"a.npy": [float("inf"), "0" * 64]},
+        {"a.npy": [10**400, "0" * 64]}, {"a.npy": [1, "0" * 63]}, {"a.npy": [1, None]}, {"a.npy": {"0": 1}},
+        {"a.npy\n": [1, "0" * 64]})),
+    *({"name": name} for name in (None, 7, ["x"], {"x": 1}, "x" * 101)),
+]  # fmt: skip
+_WHOLE = {"kgmed": 1, "name": "x", "files": {"a.npy": [1, "0" * 64]}}
+HOSTILE_INDEXES = [
+    json.dumps(_WHOLE | told if isinstance(told, dict) and told.keys() - {"kgmed"} else told) for told in _TOLD
+]
+HOSTILE_INDEXES += ["", "{", "[" * 100_000, '{"kgmed": 1' + "0" * 5_000 + "}"]

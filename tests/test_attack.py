@@ -107,7 +107,7 @@ def test_the_table_goes_into_the_page_and_nothing_else_is_touched(
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- attack -->\nold\n<!-- /attack -->\nafter\n", encoding="utf-8")
     rows = [{"what": "kill -9", "tried": 20, "lost": ["x"], "how": ""}]
-    suite("attack").write(page, {"rows": rows, "seconds": 120, "command": "python", "made with": {"kgmed": "1"}})
+    suite("attack").write(page, [{"rows": rows, "seconds": 120, "command": "python", "made with": {"kgmed": "1"}}])
     text = page.read_text(encoding="utf-8")
     assert "| kill -9 | 20 | 19 | 1 |" in text
     assert "`python`, 2 minutes; kgmed 1." in text

@@ -1,7 +1,9 @@
 """No path to an answer offers a medicine that is known not to be for who asks: every kind of question and method."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -169,3 +171,76 @@ def test_the_tools_offer_nothing_that_is_forbidden_in_the_other_thing(
         }
         assert listed == {"benzoyl peroxide"}
         assert any(e.kind == "warning" for e in pieces)
+
+
+# --- Every door: what a patient is told of over MCP, REST and the OpenAI interface, and what is looked up there.
+
+GIVEN: tuple[dict[str, Any], ...] = (
+    {"groups": ["pregnancy"]},
+    {"age": "4"},
+    {"age": "18m", "sex": "female"},
+    {"illnesses": ["depression"]},
+    {"takes": ["tetracycline"]},
+    {"allergies": ["soy"]},
+)
+HELPS = {"intent": "treatment", "subject": ["acne"]}
+MCP_DOORS: tuple[tuple[str, dict[str, Any]], ...] = (  # what names a medicine, and where the patient stands
+    ("facts", {"entity": "acne", "relation": "treatment"}),
+    ("facts", {"entity": "isotretinoin", "relation": "dosage"}),
+    ("facts", {"entity": "isotretinoin", "relation": "helps", "other": "acne"}),
+    ("ask", {"frame": HELPS}),
+    ("ask", {"frame": {"intent": "dosage", "subject": ["isotretinoin"]}}),
+    ("ask", {"frame": {"intent": "safety", "subject": ["isotretinoin"], "object": ["acne"]}}),
+    ("check", {"text": "Isotretinoin treats acne."}),
+)
+
+
+def over_mcp(session: Session, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """What a client in this process is told."""
+    mcp = pytest.importorskip("mcp")
+    from kgmed.service.mcp import in_thread, mcp_server
+    from kgmed.service.uses import UseCases
+
+    async def talk() -> list[Any]:
+        async with mcp.Client(mcp_server(UseCases(session, ("gate",)), in_thread)) as client:
+            return [await client.call_tool(tool, {**given, "graph": "gate"}) for tool, given in calls]
+
+    return asyncio.run(talk())
+
+
+def test_a_patient_who_is_given_over_mcp_passes_the_same_gate(session: Session) -> None:
+    def asked(tool: str, given: dict[str, Any], patient: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        framed = "frame" in given
+        return tool, {"frame": {**given["frame"], "patient": patient}} if framed else {**given, "patient": patient}
+
+    calls = [asked(tool, given, patient) for patient in GIVEN for tool, given in MCP_DOORS]
+    for call, done in zip(calls, over_mcp(session, calls), strict=True):
+        said = done.content[0].text
+        assert not done.is_error, (call, said)
+        assert any(b in said for b in (*BARRED, "must_not", "not for:")), (call, said)
+        if call[0] != "check":
+            first, *_ = rows = [line for line in said.splitlines() if DRUG[0] in line.lower()]
+            assert "treats" not in first, (call, said)
+            assert not [row for row in rows if "← treats" in row or " mg" in row], (call, said)
+
+
+def test_a_patient_whom_a_question_tells_of_is_known_to_every_door_that_answers_it(session: Session) -> None:
+    openai = pytest.importorskip("kgmed.service.openai") and pytest.importorskip("fastapi.testclient")
+    from kgmed.service.app import make_app
+    from kgmed.service.uses import UseCases
+
+    body = {"role": "user", "content": "I am pregnant. What helps against acne?"}
+    calls = [
+        ("ask", {"question": body["content"]}),
+        ("check", {"text": "Take isotretinoin.", "question": body["content"]}),
+    ]
+    said = [done.content[0].text for done in over_mcp(session, calls)]
+    with openai.TestClient(make_app(UseCases(session, ("gate",))), base_url="http://localhost") as client:
+        rest = client.post("/v1/ask", json={"question": body["content"]}).json()
+        chat = client.post("/v1/chat/completions", json={"model": "kgmed/gate/facts", "messages": [body]}).json()
+        page = client.get("/v1/graphs/gate/entities/isotretinoin").json()
+    said += [rest["answer"]["text"], chat["choices"][0]["message"]["content"]]
+    for text in said:
+        assert any(b in text for b in BARRED), text
+    roles = [(t["head"]["id"], t["relation"]["role"]) for t in (*page["neighbours"], *page["attributes"])]
+    assert roles.count((DRUG[0], "contraindicated")) == 5, page

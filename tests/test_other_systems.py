@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.cli.show import knows_styles, no_room, nobody_reads, say_anything
-from kgmed.disk import data_folder, names_a_device, put_in_place, to_disk
+from kgmed.disk import data_folder, link_or_copy, names_a_device, put_in_place, to_disk
 from kgmed.errors import BadInput
 from kgmed.graph.library import folder_of
 
@@ -83,6 +83,44 @@ def test_the_disk_is_waited_for_as_each_system_can(tmp_path: Path, system: str, 
 def test_a_system_that_says_it_is_a_mac_and_cannot_sync_fully_syncs_as_others_do(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
     to_disk(tmp_path / "f", system="darwin")
+
+
+def test_where_links_are_not_allowed_a_file_is_copied(new: Path) -> None:
+    def refused(file: Path, to: Path) -> None:
+        raise OSError(1314, "A required privilege is not held by the client")
+
+    link_or_copy(new, new.with_name("copy"), link=refused)
+    link_or_copy(new, new.with_name("link"))
+    assert [(p.read_text(), p.is_symlink()) for p in map(new.with_name, ("copy", "link"))] == [
+        ("new", False),
+        ("new", True),
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not tell which files are open")
+def test_no_file_of_a_graph_is_open_while_its_folder_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph.store.oracle import source
+    from graph.store.test_shards import made
+    from kgmed import derived
+    from kgmed.graph.store import folder
+    from kgmed.graph.store.build import build
+    from kgmed.graph.store.shards import build_shards
+
+    moved: list[str] = []
+
+    def watched(new: Path, place: Path) -> None:  # Windows would not move a folder then
+        mapped = Path("/proc/self/maps").read_text("utf-8").split()
+        handles = [os.fspath(h.readlink()) for h in Path("/proc/self/fd").iterdir() if h.is_symlink()]
+        assert new.is_file() or not [f for f in (*mapped, *handles) if f.startswith(f"{new}/")]
+        moved.append(new.name)
+        new.replace(place)
+
+    for module in (folder, derived):
+        monkeypatch.setattr(module, "put_in_place", watched)
+    for _ in range(2):
+        build(source(made(1, 60, 200), prefix="p"), tmp_path / "g")
+        build_shards(source(made(1, 60, 200), prefix="p"), tmp_path / "s", shards=2)
+    assert sum(name.startswith(".building") for name in moved) == 4
 
 
 @pytest.mark.parametrize("name", ["nul", "con", "com1", "lpt9"])

@@ -8,7 +8,8 @@ drive's own memory. Each function takes the system as an argument, so that what 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,34 @@ def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Ca
             time.sleep(_AGAIN)
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of `path` at the block's end; one writer at a time."""
+    beside = path.with_name(f".{path.stem}.new{path.suffix}")
+    try:
+        yield beside
+        put_in_place(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """The path, after the text was written there as `whole` does."""
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def link_or_copy(file: Path, to: Path, *, link: Callable[[Path, Path], Any] = os.symlink) -> None:
+    """Make a file known by another name; a copy where links are not allowed, as to most users of Windows."""
+    try:
+        link(file.absolute(), to)
+    except (OSError, NotImplementedError):
+        import shutil  # only here: most commands do without
+
+        shutil.copyfile(file, to)
+
+
 def to_disk(path: Path, *, system: str = sys.platform, sync: Callable[[int, bool], Any] | None = None) -> None:
     """Wait until a file, or the names in a folder, are on the disk; Windows cannot do that of folders."""
     if system == "win32" and path.is_dir():
@@ -94,6 +123,11 @@ def names_a_device(name: str) -> bool:
     (True, True, False)
     """
     return name.partition(".")[0].strip().casefold() in _DEVICES
+
+
+def as_file_name(text: str) -> str:
+    """The beginning of a text as a part of a name that every system can give a file."""
+    return "".join(c if c.isalnum() or c in "._-" else "-" for c in text[:40])
 
 
 def copies_processes(system: str = sys.platform) -> bool:

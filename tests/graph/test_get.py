@@ -299,6 +299,7 @@ def test_every_row_is_pinned_and_can_be_read() -> None:
     for one in published_graphs():
         registry.formats.get(one.format)
         assert one.licence
+        assert bool(one.passing_on) == one.licence.startswith("GPL")
         assert one.citation
         assert library.folder_of(one.name)
         for file in one.files:

@@ -12,7 +12,7 @@ from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.scorers import LexicalPairs
-from kgmed.train.pairs import Group, compare_scorers, feature_weights, figures, groups, train
+from kgmed.train.pairs import Group, compare_scorers, figures, groups, train
 from named_graph import small
 
 SITES = ("calf", "neck", "hand", "knee", "skin", "lung", "eye", "heart", "nose", "hip", "foot", "ear")
@@ -95,7 +95,7 @@ def test_what_is_learnt_beats_words_and_cosine_on_entities_held_out(graph: Store
     assert best.auc > 0.9
     scores = scorer([pair for g in found for pair in g.pairs])
     assert 0 <= scores.min() < scores.max() <= 1
-    assert len(feature_weights(scorer)) == 12
+    assert len(scorer.weights) == 12
 
 
 def test_a_scorer_that_knows_nothing_gains_nothing_from_the_groups(graph: Store, found: list[Group]) -> None:

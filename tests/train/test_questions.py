@@ -162,6 +162,9 @@ def test_a_brand_with_its_ingredient_in_brackets_is_one_medicine() -> None:
         ("I tried to kill myself 10 years ago", "self-harm"),
         ("grandpa put three fentanyl patches on at once", "poison"),
         ("how do I apply a fentanyl patch", ""),
+        ("This cough is not a breathing problem, she has had it for four months", ""),
+        ("he is not breathing", "arrest"),
+        ("What are the long-term effects of lead poisoning?", ""),
     ],
 )
 def test_what_is_an_emergency_now(text: str, kind: str) -> None:

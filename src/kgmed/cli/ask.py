@@ -4,9 +4,7 @@ In a chat each question is understood in the light of those before it. The log i
 sent nowhere.
 """
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -21,7 +19,7 @@ from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.cli.show import Look, Page, Piece, cells, page
 from kgmed.config import Config
-from kgmed.disk import data_folder, put_in_place
+from kgmed.disk import data_folder, write_whole
 from kgmed.errors import BadInput, KgmedError, StoreError
 from kgmed.frame import Ask
 from kgmed.language.text import has_cjk, language_of, one_line, visible
@@ -474,22 +472,9 @@ def write_svg(run: Run, path: Path) -> None:
     if not trees:
         raise BadInput(f"the answer has no decision tree to write to {path}; --method mindmap makes one")
     try:
-        _replace(path, svg(trees, title=run.question.text))
+        write_whole(path, svg(trees, title=run.question.text))
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror}); name another file") from None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file beside, then rename it into its place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        put_in_place(Path(name), path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 # --- `kgmed ask`: a question in, an answer with what it stands on out.

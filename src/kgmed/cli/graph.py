@@ -247,12 +247,11 @@ def get(
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
     for row, one in zip(rows, built, strict=True):
-        screen.lines([_done(row.name, one), f"  licence: {row.licence}", f"  cite: {row.citation}"])
+        obliges = [f"  passing on: {row.passing_on}"] if row.passing_on else []
+        screen.lines([_done(row.name, one), f"  licence: {row.licence}", *obliges, f"  cite: {row.citation}"])
         for file, digest in on_first_use(row):
-            screen.warn(
-                [f"{file} was not known before; the one that came has the sha256 {digest}, and is the only one"]
-            )
-            screen.warn(["that will be taken from now on; compare it with one from elsewhere if you can"])
+            came = f"{file} was not known before; the one that came has the sha256 {digest}, and is the only one"
+            screen.warn([came, "that will be taken from now on; compare it with one from elsewhere if you can"])
 
 
 def _get(name: str, given: Path | None, force: bool) -> library.Built:
@@ -275,21 +274,9 @@ def _published(as_json: bool) -> None:
     if as_json:
         screen.data([{"row": row, "built": row.name in there} for row in published_graphs()])
         return
-    screen.table(
-        ("name", "what", "release", "MB", "names in", "licence", "built"),
-        (
-            (
-                r.name,
-                r.what,
-                r.release,
-                f"{r.size / 1e6:.1f}" if r.pinned and r.size else "",
-                r.languages,
-                r.licence,
-                "yes" if r.name in there else "",
-            )
-            for r in published_graphs()
-        ),
-    )
+    rows = ((r.name, r.what, r.release, f"{r.size / 1e6:.1f}" if r.pinned and r.size else "", r.languages, r.licence,
+             "yes" if r.name in there else "") for r in published_graphs())  # fmt: skip
+    screen.table(("name", "what", "release", "MB", "names in", "licence", "built"), rows)
     screen.warn(
         ["fetch one with: kgmed graph get NAME; where no size is given, the file is known from the first time on"]
     )

@@ -12,7 +12,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -357,9 +357,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def warn(texts: Iterable[str]) -> None:
-    """Print each text on standard error."""
-    for text in texts:
-        _write(f"kgmed: {folded(text)}", problem=True)
+    """Print each text on standard error; where that is full or closed, nobody is told."""
+    with suppress(OSError):
+        for text in texts:
+            _write(f"kgmed: {folded(text)}", problem=True)
 
 
 @contextmanager

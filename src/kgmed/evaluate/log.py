@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import xxhash
 
-from kgmed.disk import hold, put_in_place
+from kgmed.disk import hold, write_whole
 from kgmed.errors import BadInput, SourceError
 from kgmed.records import Run, to_json
 
@@ -175,9 +175,7 @@ def _agree(path: Path, manifest: dict[str, Any], grows: str) -> None:
             return
     kept = _id(path.parent) if path.exists() else uuid4().hex
     wanted |= {"id": kept} if kept else {}  # one of old has none
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    put_in_place(beside, path)
+    write_whole(path, json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from rapidfuzz.fuzz import partial_ratio
 
 from kgmed.config import Config, settings_of
-from kgmed.disk import put_in_place
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, UnknownName
 from kgmed.evaluate import cost
 from kgmed.evaluate.controls import asks_model, controlled
@@ -760,7 +760,7 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str, lacks: str 
         "table.json": json.dumps(plain, ensure_ascii=False, indent=1) + "\n",
     }
     wanted.out.mkdir(parents=True, exist_ok=True)
-    return [_written(wanted.out / name, text) for name, text in texts.items()]
+    return [write_whole(wanted.out / name, text) for name, text in texts.items()]
 
 
 def _long(found: Sequence[Reproduced]) -> Table:
@@ -773,10 +773,3 @@ def _long(found: Sequence[Reproduced]) -> Table:
         for r in found for model, value in r.theirs or (("", None),)
     )  # fmt: skip
     return Table("figures", "figures", header, rows)
-
-
-def _written(path: Path, text: str) -> Path:
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    put_in_place(beside, path)
-    return path

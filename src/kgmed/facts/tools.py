@@ -12,13 +12,15 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.facts.answer import answer
 from kgmed.facts.plan import FromFrame, PatientGate
 from kgmed.facts.view import PIECES, ForReader, Ties
-from kgmed.frame import Ask, Form, Frame, Intent, Named
+from kgmed.frame import EMPTY_FRAME, Ask, Form, Frame, Intent, Named, Patient
 from kgmed.graph.search.paths import paths_between
+from kgmed.language.labels import GROUPS
 from kgmed.language.text import one_line
 from kgmed.models.base import Tool
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import clipped
+from kgmed.steps.family import MEDICINES
 from kgmed.steps.retrieve import Overview
 from kgmed.toolkit import Toolkit
 
@@ -51,11 +53,12 @@ TOOLS = (
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The tools on one graph; names and sentences are in `language`, as far as the graph has them."""
+    """The tools on one graph, for a patient; names and sentences are in `language`, as far as the graph has them."""
 
     toolkit: Toolkit
     language: str = "en"
     keep: int = PIECES
+    patient: Patient = EMPTY_FRAME.patient
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> list[Evidence]:
         """What a tool gives; raises `BadInput` for arguments that do not fit, `UnknownName` for what is not there."""
@@ -114,7 +117,21 @@ class Toolbox:
         form = Form.YES_NO if other and not negative else Form.LIST
         about, beside, told = (tuple(map(self.named, names)) for names in (subject, other, findings))
         asked = Ask(Intent(intent), about, beside, negative=negative, form=form)
-        return Frame((asked,), findings=told, language=self.language, source="given", confidence=1.0)
+        return Frame((asked,), (), told, (), self.patient, self.language, "given", 1.0)
+
+    def of(self, patient: Patient, **told: Sequence[str]) -> "Toolbox":
+        """The tools for a patient; `told` = names of `takes`, `has` and `allergic_to`, also such as no graph has."""
+        from kgmed.facts.circumstances import groups_of
+
+        named: dict[str, Any] = {field: tuple(map(self._told, names)) for field, names in told.items()}
+        return replace(self, patient=replace(patient, groups=tuple(GROUPS[n] for n in groups_of(patient)), **named))
+
+    def _told(self, name: str) -> Named:
+        """The thing of a name; without a link where the graph has none."""
+        try:
+            return self.named(name)
+        except UnknownName:
+            return Named((name,))
 
     def framed(self, frame: Frame) -> list[Evidence]:
         """What answers a frame that was given, then what ties its things, as a model should read it."""
@@ -146,15 +163,22 @@ class Toolbox:
     def check(self, text: str, question: str = "") -> tuple[list[Verdict], list[Evidence]]:
         """A verdict on each sentence of a text, held against what ties the things that it names and the whole graph.
 
-        The citations of a verdict are the numbers of the pieces that come with it.
+        The citations of a verdict are the numbers of the pieces, behind which stand medicines not for the patient.
         """
-        asked = Query(Question(question or text, language=self.language))
-        pieces = Ties(self.toolkit.graph)(asked, self.toolkit.linked(text))
+        from kgmed.facts.safety import barred
+
+        asked, links = Query(Question(question or text, language=self.language)), self.toolkit.linked(text)
+        pieces = Ties(self.toolkit.graph)(asked, links)
         verdicts = self.toolkit.check(asked, Context("", tuple(pieces)), Answer(text)).verdicts
         order = dict.fromkeys(n for v in verdicts for n in v.citations if 1 <= n <= len(pieces))
         new = {n: i for i, n in enumerate(order, start=1)}
         said = [replace(v, citations=tuple(new[n] for n in v.citations if n in new)) for v in verdicts]
-        return said, [pieces[n - 1] for n in order]
+        patient = self.patient
+        if question and patient == EMPTY_FRAME.patient:
+            patient = self.toolkit.understand(asked, *self.toolkit.understood(asked.question)).patient
+        named = dict.fromkeys(link.entity for link in links if link.entity.kind in MEDICINES)
+        against = barred(self.toolkit.graph, Frame(patient=patient, language=self.language), list(named))
+        return said, [*(pieces[n - 1] for n in order), *against]
 
 
 class FactLine(NamedTuple):

@@ -297,6 +297,11 @@ class Adjacency(NamedTuple):
         total: NDArray[np.int64] = out[after] - out[nodes] + into[after] - into[nodes]
         return total
 
+    def edges_of(self, node: int) -> int:
+        """The number of edges at a node, in and out."""
+        out, into = self.out.indptr, self.into.indptr
+        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
+
     def relation_of(self, edges: NDArray[Any]) -> NDArray[Any]:
         """The relation number of each edge number."""
         found: NDArray[Any] = self.out.relation[edges]

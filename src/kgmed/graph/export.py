@@ -8,7 +8,6 @@ only as far as each can say them.
 import csv
 import json
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from kgmed.disk import put_in_place
+from kgmed.disk import whole
 from kgmed.errors import BadInput
 from kgmed.graph.store.shards import Shards
 from kgmed.graph.store.store import Store
@@ -50,15 +49,11 @@ def export(store: Written, path: Path, *, overwrite: bool = False, progress: Pro
         raise BadInput(f"{path}: no export to {what}{of}; use {', '.join(writers)}")
     if path.is_dir() or (path.exists() and not overwrite):
         raise BadInput(f"{path} is there already; name another file or use --force")
-    work = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        with work.open("w", encoding="utf-8", newline="") as f:
+        with whole(path) as work, work.open("w", encoding="utf-8", newline="") as f:
             write(store, f, progress or _silent)
-        put_in_place(work, path)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror or e})") from e
-    finally:
-        work.unlink(missing_ok=True)
     return store.adjacency.edges if isinstance(store, Store) else store.manifest.counts["triples"]
 
 

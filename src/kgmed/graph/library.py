@@ -101,6 +101,7 @@ class Published:
     citation: str
     files: tuple[File, ...]
     kind: str = ""  # of all its entities, where the format does not tell
+    passing_on: str = ""  # what its licence asks of who passes it on, where that is more than to name it
 
     @property
     def size(self) -> int:

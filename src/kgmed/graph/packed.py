@@ -23,6 +23,7 @@ from typing import IO, Any, cast
 from weakref import finalize
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
+from kgmed.disk import link_or_copy
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import MENDED, DroppedRow
 
@@ -156,7 +157,7 @@ def recoded(path: Path, encoding: str = "") -> Unpacked | None:
             if file in found:
                 mended += _recode(file, to, found[file][0], whole=found[file][1], given=bool(encoding))
             else:
-                to.symlink_to(file.absolute())
+                link_or_copy(file, to)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

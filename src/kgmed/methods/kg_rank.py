@@ -11,7 +11,6 @@ The paper, step by step (its Figure 1), and the field of the pipeline (`kg_rank`
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
 from typing import Literal
 
 import numpy as np
@@ -31,7 +30,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import definitions
-from kgmed.steps.rank import MMR, Cut, Rerank, Similarity, best
+from kgmed.steps.rank import MMR, Cut, Rerank, Similarity, alternating, best
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
@@ -100,12 +99,7 @@ class PerEntity:
         for piece in evidence:
             for entity_id in dict.fromkeys(entity.id for entity in piece.about) or ("",):
                 groups.setdefault(entity_id, []).append(piece)
-        rounds = zip_longest(*(self._ranked(query, names.get(i, "of no entity"), group) for i, group in groups.items()))
-        found: dict[tuple[str, str], Evidence] = {}
-        for piece in chain.from_iterable(rounds):
-            if piece is not None:
-                found.setdefault((piece.text, piece.id), piece)
-        return list(found.values())
+        return alternating(self._ranked(query, names.get(i, "of no entity"), group) for i, group in groups.items())
 
     def _ranked(self, query: Query, name: str, group: Sequence[Evidence]) -> list[Evidence]:
         """What the ranker keeps of the evidence about one entity."""

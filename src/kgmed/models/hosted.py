@@ -272,7 +272,7 @@ class OpenAI(Hosted):
 
         def asked() -> dict[str, Any]:
             calls = bool(offered()) and "tools" not in self._refused
-            turns = list(_openai_turns(messages if self._told else _untold(messages), calls=calls))
+            turns = list(_turns(messages if self._told else _untold(messages), calls=calls))
             wanted = {name: value for name, value in {**self.settings, **more}.items() if name not in self._refused}
             if PENALTY in wanted:  # no argument of the library: OpenAI's own models have none, vLLM and others do
                 wanted["extra_body"] = {PENALTY: wanted.pop(PENALTY)}
@@ -356,17 +356,22 @@ def _function(tool: Tool) -> dict[str, object]:
     return {"type": "function", "function": function}
 
 
-def _openai_turns(messages: Sequence[Message], *, calls: bool) -> Iterator[dict[str, object]]:
-    """The messages as the API has them; a call of a tool and the message after it, which is its result, as such."""
+def _turns(messages: Sequence[Message], *, calls: bool, openai: bool = True) -> Iterator[dict[str, object]]:
+    """The messages as an API has them; a call of a tool and the message after it, which is its result, as such."""
     call = ""
     for number, m in enumerate(messages):
         made = call_of(m.text) if calls and m.role == "assistant" else None
-        if made:
+        if made and openai:
             call = f"call_{number}"
             function = {"name": made[0], "arguments": json.dumps(made[1], ensure_ascii=False)}
             yield {"role": m.role, "tool_calls": [{"id": call, "type": "function", "function": function}]}
+        elif made:
+            call = f"call_{number}"
+            yield {"role": m.role, "content": [{"type": "tool_use", "id": call, "name": made[0], "input": made[1]}]}
         elif call:
-            yield {"role": "tool", "tool_call_id": call, "content": m.text}
+            result = {"type": "tool_result", "tool_use_id": call, "content": m.text}
+            as_tool: dict[str, object] = {"role": "tool", "tool_call_id": call, "content": m.text}
+            yield as_tool if openai else {"role": m.role, "content": [result]}
             call = ""
         else:
             yield {"role": m.role, "content": m.text}
@@ -496,20 +501,5 @@ def _conversation(messages: Sequence[Message], *, calls: bool = False) -> dict[s
     {'messages': [{'role': 'user', 'content': 'Hello'}], 'system': 'Be brief.'}
     """
     system = "\n\n".join(m.text for m in messages if m.role == "system")
-    turns = list(_anthropic_turns([m for m in messages if m.role != "system"], calls=calls))
+    turns = list(_turns([m for m in messages if m.role != "system"], calls=calls, openai=False))
     return {"messages": turns, "system": system} if system else {"messages": turns}
-
-
-def _anthropic_turns(messages: Sequence[Message], *, calls: bool) -> Iterator[dict[str, object]]:
-    call = ""
-    for number, m in enumerate(messages):
-        made = call_of(m.text) if calls and m.role == "assistant" else None
-        if made:
-            call = f"call_{number}"
-            use = {"type": "tool_use", "id": call, "name": made[0], "input": made[1]}
-            yield {"role": m.role, "content": [use]}
-        elif call:
-            yield {"role": m.role, "content": [{"type": "tool_result", "tool_use_id": call, "content": m.text}]}
-            call = ""
-        else:
-            yield {"role": m.role, "content": m.text}

@@ -1,9 +1,7 @@
 """Scorers of pairs of texts without a transformer: words and cosines, plain or trained on a graph, and BM25."""
 
 import json
-import os
 import re
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from kgmed.disk import put_in_place
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, SourceError
 from kgmed.language.text import normalise
 from kgmed.models.base import Encoder, encoded
@@ -260,14 +258,7 @@ def save(scorer: TrainedPairs, path: Path, figures: object = None) -> None:
         "figures": figures,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(prefix=".new-", suffix=".json", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump(data, out, ensure_ascii=False, indent=1)
-        put_in_place(Path(beside), path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    write_whole(path, json.dumps(data, ensure_ascii=False, indent=1))
 
 
 def load(path: Path, encoder: Encoder | None) -> TrainedPairs:

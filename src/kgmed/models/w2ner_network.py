@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from kgmed.disk import put_in_place
+from kgmed.disk import whole, write_whole
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
@@ -451,22 +451,16 @@ def _text(value: object) -> str:
 
 def write_json(path: Path, value: object) -> None:
     """Put plain data into a file, whole or not at all."""
-    _replace(path, lambda p: p.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"))
+    write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any] | None = None) -> None:
     """Put tensors, and plain data beside them, into one file, whole or not at all."""
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     said = json.dumps(state or {}, ensure_ascii=False)
-    whole = json.dumps({"hash": digest_of(own, said), "said": said}, ensure_ascii=False)
-    _replace(path, lambda p: save_file(own, p, {"state": whole}))  # one entry: of several the order is by chance
-
-
-def _replace(path: Path, write: Any) -> None:
-    """Write beside the file, then rename."""
-    beside = path.with_name(f"{path.name}.new")
-    write(beside)
-    put_in_place(beside, path)
+    state = {"state": json.dumps({"hash": digest_of(own, said), "said": said}, ensure_ascii=False)}
+    with whole(path) as beside:
+        save_file(own, beside, state)  # one entry: of several the order is by chance
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

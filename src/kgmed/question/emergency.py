@@ -41,7 +41,7 @@ _NOT = (  # these are compiled where an emergency is told, and not at the start 
     r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
 )
 _TEXTBOOK = (  # asks of a thing, and tells of nobody
-    r"(?i)^\W*(?:what (?:is|are|were) the \w+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
+    r"(?i)^\W*(?:what (?:is|are|were) the [\w-]+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
     r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
     r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
     r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
@@ -50,6 +50,7 @@ SOMEONE = (  # is told of somebody
     r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
 )
 _REACH = 20  # characters before a sign in which it may be denied
+_NO_THING = r"(?i)\bnot (?:an?|the|any)\b"  # in a sign: "not a breathing problem" is not "not breathing"
 
 
 class Emergency(NamedTuple):
@@ -146,6 +147,7 @@ def _signs(text: str) -> Iterator[tuple[str, str, bool]]:
     for one, no in zip(found, denied, strict=True):
         before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
         none = no or not harmless.isdisjoint(one.words) or re.search(_NOT, before) is not None
+        none = none or re.search(_NO_THING, text[slice(*one.span)]) is not None
         yield from ((*pair, none) for pair in zip(one.names[::2], one.names[1::2], strict=True))
 
 
@@ -172,7 +174,8 @@ _CLAUSES = (  # a new one begins behind a sign, and where what is now is told
 )
 _LONG_AGO = (
     r"(?i)(?:\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|some|several"
-    r"|many|(?:a )?few|(?:a )?couple of)\W+(?:long )?(?:years?|months|decades?)|\b(?:decades|years|long)) (?:ago|back)"
+    r"|many|(?:a )?few|(?:a )?couple of)\W+(?:long )?(?:years?|months|decades?)|\b(?:decades|years|long)"
+    r"|\b(?:over|more than) a month) (?:ago|back)"
     r"|\bin (?:19|20)\d\d\b|\bin (?:(?:my |his |her )?(?:childhood|youth|teens|twenties)|the (?:19|20)?\d0s)\b"
     r"|\b(?:as|when (?:i|he|she) was) (?:still )?(?:a (?:child|kid|boy|girl|baby|teenager)|young|\d+)\b"
     r"|(?:\d+|[一二两三四五六七八九十几多数好]+)(?:多?年|个?多?月)(?:之?前|以前)|小时候|童年|年轻时|(?:19|20)\d\d年"

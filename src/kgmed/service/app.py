@@ -622,7 +622,7 @@ def check_free(settings: ServiceSettings) -> None:
     """Nothing, or `BadInput` where nobody can listen at that host and port."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as place:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)  # Windows
         try:
             place.bind((settings.host, settings.port))
         except OSError as error:

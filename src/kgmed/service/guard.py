@@ -7,9 +7,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-import os
 import secrets
-import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kgmed.disk import data_folder, put_in_place
+from kgmed.disk import data_folder, whole
 from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.service.problems import SECURE, Problem, body_of, problem
 
@@ -110,16 +108,12 @@ class Keys:
 
     def _write(self, keys: Sequence[ServiceKey]) -> None:
         """Put the keys in their file, which is its owner's alone."""
-        name = ""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump([asdict(key) for key in keys], file, indent=1)
-            put_in_place(Path(name), self.path)
+            with whole(self.path) as beside:
+                beside.touch(0o600)
+                beside.write_text(json.dumps([asdict(key) for key in keys], indent=1), encoding="utf-8")
         except OSError as error:
-            if name:
-                Path(name).unlink(missing_ok=True)
             raise StoreError(f"{self.path}: cannot be written ({error.strerror}); check whose it is") from None
 
 

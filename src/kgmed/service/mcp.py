@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -22,11 +22,13 @@ from kgmed import __version__
 from kgmed.config import AUTO
 from kgmed.diagnose.engine import RankedDisease
 from kgmed.diagnose.findings import Diagnosed
+from kgmed.diagnose.patient import years
 from kgmed.errors import Ambiguous, BadInput, KgmedError, UnknownName
-from kgmed.facts.tools import INTENTS, LONGEST, fact_lines
+from kgmed.facts.tools import INTENTS, LONGEST, Toolbox, fact_lines
+from kgmed.frame import Patient
 from kgmed.graph.library import GraphSummary
 from kgmed.language.text import language_of
-from kgmed.records import Evidence, Question, Run, to_json
+from kgmed.records import Answer, Evidence, Question, Run, to_json
 from kgmed.sentences import catalogue
 from kgmed.service import uses
 from kgmed.service.guard import LARGEST
@@ -119,6 +121,30 @@ class ToolCheck(BaseModel):
     facts: list[ToolFact]
 
 
+class GivenPatient(BaseModel):
+    """Who is asked about: what must not be given to this patient leaves the lists, and is named with its reason."""
+
+    model_config = ConfigDict(extra="forbid")
+    age: uses.Age = Field(default="", description="4, 18m, P4Y6M.")
+    sex: Literal["", "female", "male"] = ""
+    groups: list[Literal["pregnancy", "breastfeeding", "children", "older people"]] = Field(default_factory=list)
+    takes: list[uses.Name] = Field(default_factory=list, max_length=40, description="Medicines that are taken.")
+    allergies: list[uses.Name] = Field(default_factory=list, max_length=40)
+    illnesses: list[uses.Name] = Field(default_factory=list, max_length=40)
+
+    def given(self, box: Toolbox) -> Toolbox:
+        """Tools for this patient."""
+        told = Patient(years(self.age) if self.age else None, self.sex, tuple(self.groups))
+        return box.of(told, takes=self.takes, has=self.illnesses, allergic_to=self.allergies)
+
+
+def _of(box: Toolbox, patient: GivenPatient | None) -> Toolbox:
+    return patient.given(box) if patient else box
+
+
+Who = Annotated[GivenPatient | None, Field(description="Who is asked about.")]
+
+
 class GivenFrame(BaseModel):
     """A question that was understood already: what is asked, of which things, beside which others."""
 
@@ -128,6 +154,12 @@ class GivenFrame(BaseModel):
     object: list[uses.Name] = Field(default_factory=list, max_length=4)
     findings: list[uses.Name] = Field(default_factory=list, max_length=40)
     negative: bool = Field(default=False, description="Whether what to avoid is asked for.")
+    patient: Who = None
+
+    def answered(self, box: Toolbox) -> tuple[Answer, list[Evidence]]:
+        """The answer of some tools to it."""
+        box = _of(box, self.patient)
+        return box.answered(box.frame(self.intent, self.subject, self.object, self.findings, negative=self.negative))
 
 
 def _told(evidence: Sequence[Evidence], language: str, *, said: str = "", id: str = "") -> CallToolResult:
@@ -176,9 +208,7 @@ def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
         with _translated():
             if frame is not None:
                 box = cases.tools(graph, _spoken(language, *frame.subject, *frame.findings))
-                named = (frame.subject, frame.object, frame.findings)
-                made = lambda _: box.answered(box.frame(frame.intent, *named, negative=frame.negative))  # noqa: E731
-                said, pieces = await run(made)
+                said, pieces = await run(lambda _: frame.answered(box))
                 return _told(pieces, box.language, said=said.text)
             given = {"question": question, "graph": graph, "method": method, "options": options or {}}
             asked = uses.AskRequest.model_validate({**given, "language": language})
@@ -212,11 +242,12 @@ def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
         question: Annotated[str, Field(max_length=uses.LONGEST)] = "",
         graph: Graph = AUTO,
         language: Language = "",
+        patient: Who = None,
     ) -> Annotated[CallToolResult, ToolCheck]:
-        """Hold each sentence of a text against the graphs: supported by facts, contradicted, or not in the graphs."""
+        """Hold each sentence of a text against the graphs: supported, contradicted or not there; and the patient."""
         with _translated():
             box = cases.tools(graph, _spoken(language, text))
-            verdicts, pieces = await run(lambda _: box.check(text, question))
+            verdicts, pieces = await run(lambda _: _of(box, patient).check(text, question))
             facts = [ToolFact(**row._asdict()) for row in fact_lines(pieces, longest=LONGEST // 2)]
             shown = [
                 SentenceVerdict(sentence=clipped(v.sentence, _SENTENCE), label=v.label, facts=list(v.citations))
@@ -263,10 +294,11 @@ def _rewards(tool: Decorator, cases: UseCases, run: Runner) -> None:
 def _looks(tool: Decorator, cases: UseCases, run: Runner) -> None:
     """The tools that look things up in a graph: those of the agent's own loop."""
 
-    async def looked(which: str, graph: str, language: str, /, **given: Any) -> CallToolResult:
+    async def looked(which: str, graph: str, language: str, patient: Who = None, /, **given: str) -> CallToolResult:
         with _translated():
-            box = cases.tools(graph, _spoken(language, *filter(None, map(str, given.values()))))
-            return _told(await run(lambda _: box(which, {k: v for k, v in given.items() if v})), box.language)
+            said = {name: value for name, value in given.items() if value}
+            box = cases.tools(graph, _spoken(language, *said.values()))
+            return _told(await run(lambda _: _of(box, patient)(which, said)), box.language)
 
     @tool
     async def find(name: Named, graph: Graph = AUTO, language: Language = "") -> Annotated[CallToolResult, ToolReply]:
@@ -280,12 +312,13 @@ def _looks(tool: Decorator, cases: UseCases, run: Runner) -> None:
         other: Annotated[str, Field(description="Another entity, to ask what ties the two.", max_length=200)] = "",
         graph: Graph = AUTO,
         language: Language = "",
+        patient: Who = None,
     ) -> Annotated[CallToolResult, ToolReply]:
         """What the graphs have of an entity in a relation, its products, ingredients and classes included.
 
         With `other`, what ties the two: whether one treats, causes, interacts with or must not be taken in the other.
         """
-        return await looked("facts", graph, language, entity=entity, relation=relation, other=other)
+        return await looked("facts", graph, language, patient, entity=entity, relation=relation, other=other)
 
     @tool
     async def text(entity: Named, graph: Graph = AUTO, language: Language = "") -> Annotated[CallToolResult, ToolReply]:

@@ -6,7 +6,7 @@ None of the rankers drops a warning, but for `Cut`.
 import logging
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, zip_longest
@@ -553,12 +553,15 @@ class ByLine:
         """The pieces kept for any line, each once."""
         lines = query.hypothesis.splitlines() or [query.text]
         asked = (replace(query, question=replace(query.question, text=line), hypothesis="") for line in lines)
-        rounds = zip_longest(*(self.rank(one, evidence) for one in asked))
-        found: dict[tuple[str, str], Evidence] = {}
-        for piece in chain.from_iterable(rounds):
-            if piece is not None:
-                found.setdefault((piece.text, piece.id), piece)
-        return list(found.values())
+        return alternating(self.rank(one, evidence) for one in asked)
+
+
+def alternating(lists: Iterable[Sequence[Evidence]]) -> list[Evidence]:
+    """The first piece of each list, then the second of each, and so on, each once."""
+    found: dict[tuple[str, str], Evidence] = {}
+    for piece in filter(None, chain.from_iterable(zip_longest(*lists))):
+        found.setdefault((piece.text, piece.id), piece)
+    return list(found.values())
 
 
 # --- Which facts help with a question, by a model.

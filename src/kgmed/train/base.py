@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgmed.disk import put_in_place
+from kgmed.disk import whole, write_whole
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models.files import digest_of
 
@@ -67,9 +67,7 @@ def log_hash(path: Path) -> str:
 def keep_to(path: Path, step: int) -> None:
     """Drop the rows after a step: what was done after the last checkpoint is done again."""
     rows = [row for row in read(path) if row.get("step", 0) <= step]
-    beside = path.with_suffix(".new")
-    beside.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    put_in_place(beside, path)
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 # --- What is trained: a policy answers questions and says how likely its answers are; one loop trains any of them.
@@ -183,9 +181,8 @@ def write(path: Path, tensors: Mapping[str, "Tensor"], state: State) -> None:
     kept = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
     told = json.dumps({"step": state.step, "settings": state.settings, "log": state.log})
     header = {"format": FORMAT, "state": told, "hash": digest_of(kept, told)}
-    beside = path.with_suffix(".new")
-    need("safetensors.torch").save_file(kept, str(beside), metadata=header)
-    put_in_place(beside, path)
+    with whole(path) as beside:
+        need("safetensors.torch").save_file(kept, str(beside), metadata=header)
 
 
 def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", settings: dict[str, Any]) -> State:

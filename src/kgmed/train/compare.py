@@ -13,7 +13,7 @@ from random import Random
 from statistics import mean, median, stdev
 from typing import Any
 
-from kgmed.disk import put_in_place
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.reward.cases import Case, Predict, Scorer, best_disease
@@ -149,7 +149,7 @@ class Comparison:
         if changed := [name for name in told if was.get(name) != told[name]]:
             raise BadInput(f"{self.folder} holds a comparison with another {changed[0]}; name another folder")
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(path, told)
+        write_whole(path, json.dumps(told))
 
     def _known(self, seed: int) -> Task:
         """The task with those train cases alone whose disease may be known."""
@@ -193,7 +193,7 @@ class Comparison:
             policy,
             stages.RewardModel(self.reward_model, place / "judge", seed, tuning=self.tuning),
         )
-        _write(place / "judge.json", asdict(report))
+        write_whole(place / "judge.json", json.dumps(asdict(report)))
         return reward
 
     def _untrained(self, seed: int) -> Policy:
@@ -224,7 +224,7 @@ class Comparison:
             checked = Verified(self.task, self._after(stage, seed), self._scorer(seed), seed=seed)
             found = self._told(checked.before())
             found["after"] = {name: self._told(predict) for name, predict in self._checks(checked)}
-            _write(path, found)
+            write_whole(path, json.dumps(found))
         return _read(path)
 
     def _checks(self, checked: Verified) -> Iterator[tuple[str, Predict]]:
@@ -251,13 +251,6 @@ class Comparison:
             "tokens_per_second": median(row["tokens_per_second"] for row in rows),
             "memory_mb": max(row["memory_mb"] for row in rows),
         }
-
-
-def _write(path: Path, found: Mapping[str, Any]) -> None:
-    """Write figures, whole or not at all."""
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(found), encoding="utf-8")
-    put_in_place(beside, path)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from kgmed.errors import BadInput
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.names import Fuzzy
 from kgmed.models.base import Encoder, PairScorer
-from kgmed.models.scorers import FEATURES, TrainedPairs, features
+from kgmed.models.scorers import TrainedPairs, features
 from kgmed.records import Entity, Triple
 
 _SCOPES = (Scope.EXACT, Scope.LAYPERSON)
@@ -186,8 +186,3 @@ def compare_scorers(
         progress(name)
         table[name] = {kind: figures(scorer, [g for g in held if kind in ("all", g.kind)]) for kind in kinds}
     return table
-
-
-def feature_weights(scorer: TrainedPairs) -> list[tuple[str, float]]:
-    """The features with their weights, the heaviest first."""
-    return sorted(zip(FEATURES, scorer.weights, strict=True), key=lambda item: -abs(item[1]))

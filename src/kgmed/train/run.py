@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
-from kgmed.disk import most_memory, put_in_place
+from kgmed.disk import most_memory, whole
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.train import base
 from kgmed.train.base import Policy, need, snapshot
@@ -39,9 +39,8 @@ def plot(logs: Mapping[str, Path], path: Path) -> None:
     for axes, (key, title) in zip(panels, SHOWN.items(), strict=True):
         _panel(axes, runs, key, title)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    beside = path.with_name(f"{path.stem}.new{path.suffix}")
-    figure.savefig(beside, metadata={"Date": None} if path.suffix == ".svg" else None)
-    put_in_place(beside, path)
+    with whole(path) as beside:
+        figure.savefig(beside, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _panel(axes: Any, runs: Mapping[str, list[dict[str, Any]]], key: str, title: str) -> None:

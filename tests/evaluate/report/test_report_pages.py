@@ -324,7 +324,7 @@ def test_files_are_written_whole_and_tables_of_all_studies_stand_together(tmp_pa
     assert {p.name for p in paths} >= {"report.html", "report.md", "scores.csv", "differences.csv", "failures.csv"}
     rows = (tmp_path / "tables" / "scores.csv").read_text("utf-8").splitlines()
     assert {row.split(",")[0] for row in rows} == {"evaluation", "folder", "second"}
-    assert not list(tmp_path.rglob("*.new"))
+    assert not list(tmp_path.rglob("*.new*"))
 
 
 def test_the_usual_metrics_begin_with_the_main_one_and_named_ones_are_those() -> None:

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from kgmed.disk import put_in_place
+from kgmed.disk import write_whole
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.report import plots, tables
 from kgmed.evaluate.report.tables import Study, sweeps
@@ -156,11 +156,8 @@ def _csv_tables(studies: Sequence[Study]) -> Iterator[tuple[str, str, Table]]:
 
 def write_file(path: Path, text: str) -> Path:
     """Write a file whole or not at all; raises `BadInput`."""
-    unfinished = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
-        put_in_place(unfinished, path)
+        return write_whole(path, text)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror}); name a folder that you may write to") from None
-    return path

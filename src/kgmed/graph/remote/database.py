@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
-from kgmed.disk import put_in_place
+from kgmed.disk import as_file_name, put_in_place
 from kgmed.errors import BadInput, Busy, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, EdgeRow, Match, NodeRow, Row, Scope, Source, TextRow, how_found, unpacked_support
@@ -485,7 +485,7 @@ def copied(graph: DatabaseGraph, folder: Path) -> Store:
 
     A copy is kept by the hash of the graph's label, which holds that of its content and its edits.
     """
-    place = folder / f"{graph.name[:40].replace('/', '-')}-{xxhash.xxh3_64_hexdigest(graph.label.encode())}"
+    place = folder / f"{as_file_name(graph.name)}-{xxhash.xxh3_64_hexdigest(graph.label.encode())}"
     if (place / "CURRENT").is_file():
         with suppress(StoreError):  # damaged meanwhile: fetched again
             return library.load(place)

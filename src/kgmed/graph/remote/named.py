@@ -23,6 +23,7 @@ import numpy as np
 import xxhash
 
 from kgmed.cache import CacheFile, Hits, Layout
+from kgmed.disk import as_file_name
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph.base import (
     Alias,
@@ -89,7 +90,7 @@ def whole(graph: DatabaseGraph, folder: Path, *, most: int = MOST_ROWS) -> Store
     """
     if 0 < graph.bytes <= COPIED:
         return copied(graph, folder)
-    place = folder / f"{graph.name[:40].replace('/', '-')}-rows-{xxhash.xxh3_64_hexdigest(graph.label.encode())}"
+    place = folder / f"{as_file_name(graph.name)}-rows-{xxhash.xxh3_64_hexdigest(graph.label.encode())}"
     if not _stands(place, told=graph.nodes > 0):
         try:
             _fetch(graph, place, most)

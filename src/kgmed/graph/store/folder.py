@@ -173,8 +173,7 @@ def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
 # --- Putting a finished version of a graph in the place of the old one, whole or not at all.
 # A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
 # of its own beside the current one; it takes effect when CURRENT is renamed into place. Before that its files are on
-# the
-# disk, so that a power cut leaves either graph whole.
+# the disk, so that a power cut leaves either graph whole.
 
 
 _VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
@@ -187,19 +186,21 @@ def beside(folder: Path) -> Iterator[Path]:
     What builds that were killed have left behind is removed first; those that still run are let be.
     """
     with locked(folder):
-        for stale in folder.glob(".building-*"):
-            if not is_held(stale / LOCK):
-                shutil.rmtree(stale, ignore_errors=True)
+        for name in {path.name.removeprefix(LOCK) for path in folder.glob("*.building-*")}:
+            if not is_held(folder / f"{LOCK}{name}"):
+                shutil.rmtree(folder / name, ignore_errors=True)
+                (folder / f"{LOCK}{name}").unlink(missing_ok=True)
         work = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         work.mkdir()
-        running = hold(work / LOCK)
+        lock = folder / f"{LOCK}{work.name}"  # not in it: Windows moves no folder in which a file is open
+        running = hold(lock)
     try:
         yield work
     finally:
         running.release()
         shutil.rmtree(work, ignore_errors=True)
         with locked(folder):  # removes the folder when nothing is in it
-            pass
+            lock.unlink(missing_ok=True)
 
 
 def publish(folder: Path, work: Path, content: str) -> Path:
@@ -214,7 +215,6 @@ def publish(folder: Path, work: Path, content: str) -> Path:
         list(pool.map(to_disk, [*work.rglob("*.npy"), *work.rglob("*.json")]))
     to_disk(work)
     with locked(folder):
-        (work / LOCK).unlink()
         target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
         put_in_place(work, target)
         old = [v for v in folder.glob("v-*") if v != target]

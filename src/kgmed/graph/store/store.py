@@ -213,8 +213,7 @@ class Store:
 
     def degree(self, node: int) -> int:
         """The number of edges at a node, both directions."""
-        out, into = self.adjacency.out.indptr, self.adjacency.into.indptr
-        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
+        return self.adjacency.edges_of(node)
 
     # names
 
