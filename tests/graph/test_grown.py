@@ -56,6 +56,7 @@ def test_a_union_that_grows_is_the_union_of_all(order: tuple[int, ...], tmp_path
     assert taken.earlier.label == first.label
     assert (taken.names >= 0).any()
     assert none is None
+    assert whole.manifest.content == alone.manifest.content
     assert same(kept(whole), kept(alone))
 
 

@@ -196,9 +196,11 @@ def _aligned(old: Store, new: Store) -> Grown:
             middle = (first + last) // 2
             runs += [(first, middle), (middle, last)]
         elif texts[0].kind(first) == texts[1].kind(begin):
-            here = {told: number for number, told in texts[1].names(begin)}
+            here = dict[tuple[str, int, int], list[int]]()
+            for number, told in texts[1].names(begin):
+                here.setdefault(told, []).append(number)
             for number, told in texts[0].names(first):
-                names[number] = here.get(told, -1)
+                names[number] = here[told].pop(0) if here.get(told) else -1  # a graph may give a name twice
     fresh = np.ones(len(new) + len(new.tables.alias), bool)
     fresh[names[names >= 0]] = False
     return Grown(old, names, np.flatnonzero(fresh))
