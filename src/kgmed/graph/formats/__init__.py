@@ -119,7 +119,7 @@ def _of_folder(path: Path) -> str:
     """The format of a folder by what it holds; "" where that does not tell."""
     held = [(len(p.replace("*", "")), f.name) for f in formats.all() for p in f.holds if any(path.glob(p))]
     found = max(held, default=(0, ""))[1]
-    inside = _of_file(min(path.glob("*.json"))) if found == "disease_json" else ""  # JSON may hold anything
+    inside = _of_file(any_) if found == "disease_json" and (any_ := min(path.glob("*.json"))).stat().st_size else ""
     return inside if inside == "tables" else found
 
 
