@@ -273,7 +273,7 @@ def started(options: list[str], given: dict[str, str]) -> Iterator[list[str]]:
     command = ["kgmed", "serve", "--port", "8767", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=given) as server:
         try:
-            lines = [line.replace("8767", "8765") for line in takewhile_not("kgmed at", server.stderr)]
+            lines = [line.replace("8767", "8765") for line in takewhile_not("serving at", server.stderr)]
             assert server.stderr is not None
             Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the service
             while not _lives():

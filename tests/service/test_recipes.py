@@ -120,5 +120,5 @@ def test_the_command_serves_until_it_is_ended(home: Path) -> None:
         lines = [service.stderr.readline() for _ in range(2)] if service.stderr else []
         service.terminate()
         assert service.wait(30) == -signal.SIGTERM
-    assert "kgmed at http://127.0.0.1" in lines[0]
+    assert "serving at http://127.0.0.1" in lines[0]
     assert '"event": "ready"' in lines[1]

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import { conversationOf, History, remember } from "./history.js";
-import { asBibtex, asCsv, asMarkdown, asRis, asText, Completing, Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, Room, saveAs, saveJson, sendingKeys, subjectOf, Tabs, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { aboutMethod, asBibtex, asCsv, asMarkdown, asRis, asText, Completing, Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, Room, saveAs, saveJson, sendingKeys, subjectOf, Tabs, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { Picture } from "./picture.js";
 import { currentLanguage, intentName, INTENT_ORDER, number, roleName, SAFETY, stageName, t } from "./words.js";
 
@@ -212,7 +212,7 @@ function AskForm({ text, setText, choice, setChoice, served, ask, step, field, f
           </select>
         </label>`}
       </div>
-      <p class="hint">${chosen ? `${chosen.does}${chosen.paper === "ours" ? "" : ` · ${chosen.paper}`}` : models.length ? "" : t("noModel")}</p>
+      <p class="hint">${chosen ? aboutMethod(chosen) : models.length ? "" : t("noModel")}</p>
     </details>
   </form>`;
 }
@@ -475,16 +475,29 @@ function EvidenceShown({ run, evidence, served, marked, mark }) {
   </section>`;
 }
 
-/** One numbered piece of evidence: its facts in lines by role, and where they are from. */
-function EvidenceItem({ item, n, marked, cited, graphs }) {
+/** The lines of a piece of evidence, { names, role, back, things }: what several things have in common is said once. */
+function linesOf(item) {
   const lines = new Map();
   for (const triple of item.triples) {
     const back = item.about.length > 0 && objectOf(triple).id === item.about[0].id && subjectOf(triple).id !== item.about[0].id;
     const [from, to] = back ? [objectOf(triple), subjectOf(triple)] : [subjectOf(triple), objectOf(triple)];
-    const key = `${from.id}\n${from.name}\n${triple.relation.role}\n${back}`;
-    if (!lines.has(key)) lines.set(key, { from, role: triple.relation.role, back, things: [] });
-    lines.get(key).things.push({ name: to.name, often: frequencyOf(triple) });
+    const { role } = triple.relation;
+    const key = JSON.stringify([from.name, role, back]);
+    if (!lines.has(key)) lines.set(key, { names: [from.name], role, back, things: new Map() });
+    const { things } = lines.get(key);
+    things.set(to.name, [...new Set([things.get(to.name), frequencyOf(triple)])].filter(Boolean).join("; "));
   }
+  const once = new Map();
+  for (const line of lines.values()) {
+    const key = JSON.stringify([line.role, line.back, ...line.things]);
+    once.set(key, { ...line, names: [...(once.get(key) || { names: [] }).names, ...line.names] });
+  }
+  return [...once.values()];
+}
+
+/** One numbered piece of evidence: its facts in lines by role, and where they are from. */
+function EvidenceItem({ item, n, marked, cited, graphs }) {
+  const lines = linesOf(item);
   const sources = [...new Set(item.triples.map((f) => f.source))];
   const references = [...new Set(item.triples.flatMap(referencesOf))];
   const more = Number((/\(\+(\d+)\)\s*$/.exec(item.text) || [])[1]) || 0; // that the method left out of this piece
@@ -492,10 +505,10 @@ function EvidenceItem({ item, n, marked, cited, graphs }) {
   return html`<li id=${`evidence-${n}`} class=${`evidence-item ${marked ? "marked" : ""}`}>
     <span class=${`cite ${warns ? "safety" : ""}`} aria-hidden="true">${n}</span>
     <div>
-      ${lines.size === 0 && html`<p>${item.text}</p>`}
-      ${[...lines.values()].map(
-        (line) => html`<p><strong>${line.from.name}</strong> <span class=${`role ${SAFETY.includes(line.role) ? "safety" : ""}`}>${roleName(line.role, line.back)}</span>
-          ${line.things.map((thing, i) => html`${i ? " · " : ""}${thing.name}${thing.often && html` <small>${thing.often}</small>`}`)}</p>`,
+      ${!lines.length && html`<p>${item.text}</p>`}
+      ${lines.map(
+        (line) => html`<p><strong>${line.names.join(", ")}</strong> <span class=${`role ${SAFETY.includes(line.role) ? "safety" : ""}`}>${roleName(line.role, line.back)}</span>
+          ${[...line.things].map(([name, often], i) => html`${i ? " · " : ""}${name}${often && html` <small>${often}</small>`}`)}</p>`,
       )}
       ${more > 0 && html`<p class="hint">${t("leftOut", number(more))}</p>`}
       <p class="from">${cited ? t("citedHere") : t("notCited")}

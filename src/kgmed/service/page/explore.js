@@ -19,7 +19,7 @@ const ofTheme = (name) => {
 
 /** How things and facts are drawn, in the colours of the page. */
 const style = () => [
-  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 15, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom", "text-margin-y": 3, "min-zoomed-font-size": 7 } },
+  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 15, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom", "text-margin-y": 3, "text-background-color": ofTheme("card"), "text-background-opacity": 0.85, "min-zoomed-font-size": 7 } },
   { selector: "node.start", style: { "background-color": ofTheme("accent"), width: 26, height: 26, "font-weight": "bold" } },
   { selector: "node.grown", style: { "border-width": 3, "border-color": ofTheme("accent") } },
   { selector: "node.found, node:selected", style: { "background-color": ofTheme("mark"), "border-width": 3, "border-color": ofTheme("ink") } },

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Copy, link, permanent, Room, saveAs, sendingKeys, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { aboutMethod, Copy, link, permanent, Room, saveAs, sendingKeys, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { bytes, languageName, number, roleName, ROLE_ORDER, t } from "./words.js";
 
 // --- Compare.
@@ -57,9 +57,10 @@ export function Compare({ where, served, arrive }) {
       <${Room} text=${text} most=${most} />
       <fieldset class="methods"><legend>${t("methods")}</legend>
         ${can.map(
-          (m) => html`<label class="check" title=${m.does}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
+          (m) => html`<label class="check"><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
         )}
       </fieldset>
+      <ul class="hint">${can.filter((m) => chosen.includes(m.name)).map((m) => html`<li><strong>${m.name}</strong> ${aboutMethod(m)}</li>`)}</ul>
       ${cannot.length > 0 && html`<p class="hint">${t("needModel", cannot.map((m) => m.name).join(", "))}</p>`}
       ${!chosen.length && html`<p class="hint" role="status">${t("pickMethods")}</p>`}
     </form>
