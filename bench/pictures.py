@@ -273,22 +273,16 @@ def started(options: list[str], given: dict[str, str]) -> Iterator[list[str]]:
     command = ["kgmed", "serve", "--port", "8767", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=given) as server:
         try:
-            lines = [line.replace("8767", "8765") for line in takewhile_not("serving at", server.stderr)]
             assert server.stderr is not None
+            lines = [next(server.stderr)]
+            while "serving at" not in lines[-1]:
+                lines.append(next(server.stderr))
             Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the service
             while not _lives():
                 time.sleep(0.2)
-            yield lines
+            yield [line.rstrip().replace("8767", "8765") for line in lines]
         finally:
             server.terminate()
-
-
-def takewhile_not(text: str, lines: Any) -> Iterator[str]:
-    """The lines up to the first with that text, that one with them."""
-    for line in lines:
-        yield line.rstrip()
-        if text in line:
-            return
 
 
 def shot(page: Page, path: Path, *, full: bool) -> None:
