@@ -204,7 +204,7 @@ function Own({ can, built }) {
     ${found && found.problem && html`<p class="notice" role="status">${found.problem}</p>`}
     ${rows && html`<div class="seen"><h3>${t("ownSeen")}</h3>
       <p>${t(rows.whole ? "ownAll" : "ownFirst", number(rows.rows))}${rows.dropped > 0 && ` · ${t("ownDropped", number(rows.dropped))}`}</p>
-      <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || "–"} ${number(n)}`).join(" · ")}</p>
+      <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || t("nothing")} ${number(n)}`).join(" · ")}</p>
       <p><strong>${t("ownRelations")}</strong> ${rows.relations.slice(0, 12).map(([relation, n]) => `${relation.name} ${number(n)} (${roleName(relation.role, relation.reverse)})`).join(" · ")}</p>
       <ul>${rows.triples.slice(0, 5).map((triple) => html`<li>${triple.join(" — ")}</li>`)}</ul>
       ${rows.unsure.map((one) => html`<p class="notice">${one}</p>`)}
