@@ -220,7 +220,7 @@ export const WORDS = {
   age: ["Age", "年龄"],
   ageHint: ["12, 18m or P4Y6M", "12、18m 或 P4Y6M"],
   onset: ["Onset", "起病"],
-  onsetHint: ["age or HP:0003577", "年龄或 HP:0003577"],
+  onsetHint: ["age or HPO id", "年龄或 HPO 编号"],
   database: ["Diseases of", "疾病来自"],
   everyDatabase: ["all databases", "全部数据库"],
   rank: ["Rank diseases", "疾病排序"],
