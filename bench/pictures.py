@@ -213,7 +213,7 @@ def first_minute(browser: Browser, out: Path) -> None:
             page.locator(".evidence-list .marked").scroll_into_view_if_needed()
             step("see", page)
             go_on(page, Path(scratch), step)
-        subprocess.run([*"pip install .[models] --quiet".split()], cwd=root, env=given, check=True)
+        subprocess.run(["pip", "install", ".[models]", "--quiet"], cwd=root, env=given, check=True)
         with_model(page, given, step)
 
 
