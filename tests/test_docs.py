@@ -118,8 +118,9 @@ def test_the_readme_builds_and_asks_a_graph_of_ones_own(environment: Mapping[str
     assert "vitamin D" in said.split("Found")[0]
 
 
-def test_the_readme_is_read_in_one_go() -> None:
+def test_the_readme_is_read_in_one_go_and_the_docs_in_a_day() -> None:
     assert len(README.read_text("utf-8").split()) <= WORDS
+    assert sum(len(page.read_text("utf-8").split()) for page in (ROOT / "docs").rglob("*.md")) <= 45_000
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

@@ -45,9 +45,9 @@ def prepare(name: str, progress: Progress | None = None) -> None:
 def prepare_together(progress: Progress | None = None) -> None:
     """Join all graphs that are here, as a question that names none asks them, and compute what asking the whole needs.
 
-    `progress` is called with the number of rows read so far. What is there already is kept.
+    `progress` is called with the number of rows read so far. A question does it where packaged graphs are not built.
     """
-    if len(names := [m.name for m in library.graphs()]) > 1:
+    if len(names := [m.name for m in library.graphs()]) > 1 and library.languages().keys() <= set(names):
         open_named(",".join(names), progress=progress)
 
 

@@ -172,6 +172,7 @@ def test_each_form_of_the_evidence_is_accessible(spoken: tuple[Visit, str], shap
     visit.open().ask(CHINESE if language == "zh" else QUESTION)
     visit.page.locator(f"[data-tab={shape}]").click()
     assert visit.violations() == []
+    assert visit.text("#evidence").count("(free to use; cite it)") <= 1 or shape == "table"
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -71,6 +71,14 @@ def test_the_chart_is_what_a_cluster_takes_and_every_value_is_used_and_explained
         assert mounted == {v["name"] for v in made["spec"]["template"]["spec"]["volumes"]}
 
 
+def test_helm_takes_the_chart_with_an_ingress_and_without() -> None:
+    chart = pytest.importorskip("helm_python.chart", reason="Helm is not here: pip install helm-python-sdk")
+    for values, n in (({}, 3), ({"ingressClass": "nginx"}, 4)):
+        assert chart.lint(str(CHART), values, strict=True)["errors"] == []
+        made = chart.Chart.load(str(CHART)).render(values, name="kgmed").items()
+        assert len([yaml.safe_load(text)["kind"] for path, text in made if text.strip() and "NOTES" not in path]) == n
+
+
 def test_the_python_of_the_page_runs_against_a_service(service: Running) -> None:
     pieces = re.findall(r"^```py\n(.*?)^```$", PAGE, re.M | re.S)
     assert len(pieces) == 3
@@ -120,5 +128,5 @@ def test_the_command_serves_until_it_is_ended(home: Path) -> None:
         lines = [service.stderr.readline() for _ in range(2)] if service.stderr else []
         service.terminate()
         assert service.wait(30) == -signal.SIGTERM
-    assert "kgmed at http://127.0.0.1" in lines[0]
+    assert "serving at http://127.0.0.1" in lines[0]
     assert '"event": "ready"' in lines[1]

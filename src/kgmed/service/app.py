@@ -351,13 +351,13 @@ def serve(
     }  # fmt: skip
     if processes == 1:
         app = _made(config, settings, beside)
-        say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
+        say(f"serving at {address(settings)} (Ctrl-C ends it)")
         uvicorn.run(app, **given)
         return
     if copies_processes() and not config.llm:  # a model may have threads, which a copy of a process does not have
         _serve_forked(config, settings, processes, given, say, beside)
         return
-    say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
+    say(f"serving at {address(settings)} (Ctrl-C ends it)")
     os.environ[_GIVEN] = json.dumps({"config": _plain(config), "settings": asdict(settings)})
     uvicorn.run("kgmed.service.app:from_environment", factory=True, workers=processes, **given)
 
@@ -467,7 +467,7 @@ def _serve_forked(
             os._exit(0)
 
     with made.bind_socket() as place:
-        say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
+        say(f"serving at {address(settings)} (Ctrl-C ends it)")
         place.listen(made.backlog)
         place.settimeout(0)
         _Supervisor(copy, place, copies, say).run(processes)

@@ -211,7 +211,7 @@ def against_knowledge(run: Run, item: Item) -> float | None:
     return rouge_n(words(run.answer.text), words(shown), 1).recall if shown else None
 
 
-_LIN = "Lin 2004, ROUGE: A package for automatic evaluation of summaries"
+_LIN = "Lin 2004, ROUGE"
 _HYKGE = "HyKGE 4.1.3, which does not say against what nor n; unigrams here"
 for kind in KINDS:
     metrics.add(

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import { conversationOf, History, remember } from "./history.js";
-import { asBibtex, asCsv, asMarkdown, asRis, asText, Completing, Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, Room, saveAs, saveJson, sendingKeys, subjectOf, Tabs, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { aboutMethod, asBibtex, asCsv, asMarkdown, asRis, asText, Completing, Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, Room, saveAs, saveJson, sendingKeys, subjectOf, Tabs, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { Picture } from "./picture.js";
 import { currentLanguage, intentName, INTENT_ORDER, number, roleName, SAFETY, stageName, t } from "./words.js";
 
@@ -212,7 +212,7 @@ function AskForm({ text, setText, choice, setChoice, served, ask, step, field, f
           </select>
         </label>`}
       </div>
-      <p class="hint">${chosen ? `${chosen.does}${chosen.paper === "ours" ? "" : ` · ${chosen.paper}`}` : models.length ? "" : t("noModel")}</p>
+      <p class="hint">${chosen ? aboutMethod(chosen) : models.length ? "" : t("noModel")}</p>
     </details>
   </form>`;
 }
@@ -305,10 +305,12 @@ function Read({ run, reread }) {
     at = end;
   }
   const { patient } = frame;
+  const starts = run.links.map((l) => l.mention.start); // of what stands under Found
   const names = (all) => all.map((n) => n.names[0]).join(", ");
+  const has = patient.has.filter((n) => !n.spans.some(([start]) => starts.includes(start)));
   const told = [
     patient.age !== null && `${t("age")} ${number(Math.round(patient.age * 100) / 100)}`, patient.sex && t(patient.sex), patient.groups.join(", "),
-    patient.takes.length > 0 && `${t("takes")}: ${names(patient.takes)}`, patient.has.length > 0 && `${t("has")}: ${names(patient.has)}`,
+    patient.takes.length > 0 && `${t("takes")}: ${names(patient.takes)}`, has.length > 0 && `${t("has")}: ${names(has)}`,
     patient.allergic_to.length > 0 && `${t("allergicTo")}: ${names(patient.allergic_to)}`,
   ].filter(Boolean);
   const likely = [...new Set([...frame.asks, ...frame.alternatives].map((a) => a.intent))];
@@ -469,40 +471,79 @@ function EvidenceShown({ run, evidence, served, marked, mark }) {
     <div role="tabpanel" aria-label=${t("evidence")}>
       ${chosen === "picture" && html`<${Picture} facts=${facts} asked=${asked} graphs=${served.graphs} graph="auto" marked=${marked} />`}
       ${chosen === "table" && html`<${FactsTable} facts=${facts} graphs=${served.graphs} marked=${marked} label=${t("evidence")} />`}
-      ${chosen === "list" && html`<ol class="evidence-list">${evidence.map((item, i) => html`<${EvidenceItem} item=${item} n=${i + 1} marked=${i + 1 === marked} cited=${run.answer.citations.includes(i + 1)} graphs=${served.graphs} />`)}</ol>`}
+      ${chosen === "list" && html`<${EvidenceList} pieces=${evidence.map((item, i) => [i + 1, item])} marked=${marked} citations=${run.answer.citations} graphs=${served.graphs} />`}
     </div>
-    ${chosen !== "list" && marked > 0 && evidence[marked - 1] && html`<ol class="evidence-list"><${EvidenceItem} item=${evidence[marked - 1]} n=${marked} marked=${true} cited=${run.answer.citations.includes(marked)} graphs=${served.graphs} /></ol>`}
+    ${chosen !== "list" && marked > 0 && evidence[marked - 1] && html`<${EvidenceList} pieces=${[[marked, evidence[marked - 1]]]} marked=${marked} citations=${run.answer.citations} graphs=${served.graphs} />`}
   </section>`;
 }
 
-/** One numbered piece of evidence: its facts in lines by role, and where they are from. */
-function EvidenceItem({ item, n, marked, cited, graphs }) {
+/** The lines of a piece of evidence, { names, role, back, things }: what several things have in common is said once. */
+function linesOf(item) {
   const lines = new Map();
   for (const triple of item.triples) {
     const back = item.about.length > 0 && objectOf(triple).id === item.about[0].id && subjectOf(triple).id !== item.about[0].id;
     const [from, to] = back ? [objectOf(triple), subjectOf(triple)] : [subjectOf(triple), objectOf(triple)];
-    const key = `${from.id}\n${from.name}\n${triple.relation.role}\n${back}`;
-    if (!lines.has(key)) lines.set(key, { from, role: triple.relation.role, back, things: [] });
-    lines.get(key).things.push({ name: to.name, often: frequencyOf(triple) });
+    const { role } = triple.relation;
+    const key = JSON.stringify([from.name, role, back]);
+    if (!lines.has(key)) lines.set(key, { names: [from.name], role, back, things: new Map() });
+    const { things } = lines.get(key);
+    things.set(to.name, [...new Set([things.get(to.name), frequencyOf(triple)])].filter(Boolean).join("; "));
   }
-  const sources = [...new Set(item.triples.map((f) => f.source))];
-  const references = [...new Set(item.triples.flatMap(referencesOf))];
-  const more = Number((/\(\+(\d+)\)\s*$/.exec(item.text) || [])[1]) || 0; // that the method left out of this piece
-  const warns = item.triples.some((f) => SAFETY.includes(f.relation.role));
-  return html`<li id=${`evidence-${n}`} class=${`evidence-item ${marked ? "marked" : ""}`}>
-    <span class=${`cite ${warns ? "safety" : ""}`} aria-hidden="true">${n}</span>
-    <div>
-      ${lines.size === 0 && html`<p>${item.text}</p>`}
-      ${[...lines.values()].map(
-        (line) => html`<p><strong>${line.from.name}</strong> <span class=${`role ${SAFETY.includes(line.role) ? "safety" : ""}`}>${roleName(line.role, line.back)}</span>
-          ${line.things.map((thing, i) => html`${i ? " · " : ""}${thing.name}${thing.often && html` <small>${thing.often}</small>`}`)}</p>`,
-      )}
-      ${more > 0 && html`<p class="hint">${t("leftOut", number(more))}</p>`}
-      <p class="from">${cited ? t("citedHere") : t("notCited")}
-        ${sources.map((source) => html` · ${source} (${licenceOf(source, graphs)})`)}
-        ${references.length > 0 && html` · <${References} of=${references} />`}</p>
-    </div>
-  </li>`;
+  const once = new Map();
+  for (const line of lines.values()) {
+    const key = JSON.stringify([line.role, line.back, ...line.things]);
+    once.set(key, { ...line, names: [...(once.get(key) || { names: [] }).names, ...line.names] });
+  }
+  return [...once.values()];
+}
+
+/** Pieces of evidence, [number, piece], as a list shows them: what an earlier one has said is left out of a later, and
+ *  those that say the same of several things are one: [{ numbers, lines, item, sources, references }]. */
+function listed(pieces, citations) {
+  const said = new Set();
+  const found = new Map();
+  for (const [n, item] of pieces) {
+    const key = ({ names, role, back, things }) => JSON.stringify([names, role, back, ...things]);
+    const all = linesOf(item);
+    const fresh = all.filter((line) => !said.has(key(line)));
+    const lines = fresh.length ? fresh : all;
+    all.forEach((line) => said.add(key(line)));
+    const sources = [...new Set(item.triples.map((f) => f.source))];
+    const references = [...new Set(item.triples.flatMap(referencesOf))];
+    const alike = lines.length === 1 && !leftOut(item) ? JSON.stringify([key({ ...lines[0], names: [] }), sources, references, citations.includes(n)]) : n;
+    const one = found.get(alike) || { numbers: [], lines, item, sources, references };
+    if (one.numbers.length) one.lines = [{ ...lines[0], names: [...new Set([...one.lines[0].names, ...lines[0].names])] }];
+    one.numbers.push(n);
+    found.set(alike, one);
+  }
+  return [...found.values()];
+}
+
+/** How many things the method left out of a piece. */
+const leftOut = (item) => Number((/\(\+(\d+)\)\s*$/.exec(item.text) || [])[1]) || 0;
+
+/** Numbered pieces of evidence: their facts in lines by role, and where they are from; a licence once a source. */
+function EvidenceList({ pieces, marked, citations, graphs }) {
+  const told = new Set();
+  const licence = (source) => !told.has(source) && told.add(source) && ` (${licenceOf(source, graphs)})`;
+  return html`<ol class="evidence-list">${listed(pieces, citations).map(({ numbers, lines, item, sources, references }) => {
+    const more = leftOut(item);
+    const warns = item.triples.some((f) => SAFETY.includes(f.relation.role));
+    return html`<li key=${numbers[0]} id=${`evidence-${numbers[0]}`} class=${`evidence-item ${numbers.includes(marked) ? "marked" : ""}`}>
+      <div class="cites" aria-hidden="true">${numbers.map((n, i) => html`<span id=${i ? `evidence-${n}` : undefined} class=${`cite ${warns ? "safety" : ""}`}>${n}</span>`)}</div>
+      <div>
+        ${!lines.length && html`<p>${item.text}</p>`}
+        ${lines.map(
+          (line) => html`<p><strong>${line.names.join(", ")}</strong> <span class=${`role ${SAFETY.includes(line.role) ? "safety" : ""}`}>${roleName(line.role, line.back)}</span>
+            ${[...line.things].map(([name, often], i) => html`${i ? " · " : ""}${name}${often && html` <small>${often}</small>`}`)}</p>`,
+        )}
+        ${more > 0 && html`<p class="hint">${t("leftOut", number(more))}</p>`}
+        <p class="from">${citations.includes(numbers[0]) ? t("citedHere") : t("notCited")}
+          ${sources.map((source) => html` · ${source}${licence(source)}`)}
+          ${references.length > 0 && html` · <${References} of=${references} />`}</p>
+      </div>
+    </li>`;
+  })}</ol>`;
 }
 
 /** How the answer was made: stages, method, settings, models, prompts, cost, notes. */

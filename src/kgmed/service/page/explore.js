@@ -19,8 +19,8 @@ const ofTheme = (name) => {
 
 /** How things and facts are drawn, in the colours of the page. */
 const style = () => [
-  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 15, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom", "text-margin-y": 3, "min-zoomed-font-size": 7 } },
-  { selector: "node.start", style: { "background-color": ofTheme("accent"), width: 26, height: 26, "font-weight": "bold" } },
+  { selector: "node", style: { label: "data(label)", color: ofTheme("ink"), "background-color": ofTheme("soft"), "font-size": 15, width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom", "text-margin-y": 3, "text-background-color": ofTheme("card"), "text-background-opacity": 0.85, "min-zoomed-font-size": 7 } },
+  { selector: "node.start", style: { "background-color": ofTheme("accent"), width: 26, height: 26, "font-weight": "bold", "z-index": 9 } },
   { selector: "node.grown", style: { "border-width": 3, "border-color": ofTheme("accent") } },
   { selector: "node.found, node:selected", style: { "background-color": ofTheme("mark"), "border-width": 3, "border-color": ofTheme("ink") } },
   { selector: "edge", style: { width: 1.5, "line-color": ofTheme("soft"), "target-arrow-color": ofTheme("soft"), "target-arrow-shape": "triangle", "curve-style": "bezier", opacity: 0.7, label: "data(label)", "font-size": 8, color: ofTheme("soft"), "text-rotation": "autorotate", "min-zoomed-font-size": 9 } },

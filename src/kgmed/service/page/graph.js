@@ -10,7 +10,7 @@ import { currentLanguage, number, roleName, ROLE_ORDER, SAFETY, t } from "./word
 const PAGE = 24; // facts of a role that are asked for at once
 const FIRST = 200; // facts that are asked for with a thing
 const FOLDED = 12; // facts of a role that are shown at first
-const DRAWN = 60; // of these in the graph to walk in
+const DRAWN = matchMedia("(max-width: 44rem)").matches ? 20 : 60; // of these in the graph to walk in
 
 /** The view: `#/graph/GRAPH/ID`, and with `?to=ID` the paths between two. */
 export function Graph({ where, served, go }) {

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Copy, link, permanent, Room, saveAs, sendingKeys, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { aboutMethod, Copy, link, permanent, Room, saveAs, sendingKeys, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { bytes, languageName, number, roleName, ROLE_ORDER, t } from "./words.js";
 
 // --- Compare.
@@ -57,9 +57,10 @@ export function Compare({ where, served, arrive }) {
       <${Room} text=${text} most=${most} />
       <fieldset class="methods"><legend>${t("methods")}</legend>
         ${can.map(
-          (m) => html`<label class="check" title=${m.does}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
+          (m) => html`<label class="check"><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
         )}
       </fieldset>
+      <ul class="hint">${can.filter((m) => chosen.includes(m.name)).map((m) => html`<li><strong>${m.name}</strong> ${aboutMethod(m)}</li>`)}</ul>
       ${cannot.length > 0 && html`<p class="hint">${t("needModel", cannot.map((m) => m.name).join(", "))}</p>`}
       ${!chosen.length && html`<p class="hint" role="status">${t("pickMethods")}</p>`}
     </form>
@@ -203,7 +204,7 @@ function Own({ can, built }) {
     ${found && found.problem && html`<p class="notice" role="status">${found.problem}</p>`}
     ${rows && html`<div class="seen"><h3>${t("ownSeen")}</h3>
       <p>${t(rows.whole ? "ownAll" : "ownFirst", number(rows.rows))}${rows.dropped > 0 && ` · ${t("ownDropped", number(rows.dropped))}`}</p>
-      <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || "–"} ${number(n)}`).join(" · ")}</p>
+      <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || t("nothing")} ${number(n)}`).join(" · ")}</p>
       <p><strong>${t("ownRelations")}</strong> ${rows.relations.slice(0, 12).map(([relation, n]) => `${relation.name} ${number(n)} (${roleName(relation.role, relation.reverse)})`).join(" · ")}</p>
       <ul>${rows.triples.slice(0, 5).map((triple) => html`<li>${triple.join(" — ")}</li>`)}</ul>
       ${rows.unsure.map((one) => html`<p class="notice">${one}</p>`)}

@@ -227,6 +227,9 @@ export function Completing({ label, hint, load, choose, value = "", clear = true
   </div>`;
 }
 
+/** What a method does, and whose it is. */
+export const aboutMethod = ({ does, paper }) => (paper === "ours" ? does : `${does} · ${paper}`);
+
 // --- Facts: what a triple says, and what it rests on.
 
 export const subjectOf = (triple) => (triple.relation.reverse ? triple.tail : triple.head);
@@ -280,8 +283,8 @@ export function References({ of, most = 4 }) {
     </button>`}`;
 }
 
-/** The licence of a fact's graph, by the name that its source begins with. */
-export const licenceOf = (source, graphs) => (graphs.find((g) => source.split(" ")[0] === g.name) || {}).licence || t("licenceUnknown");
+/** The licence of a fact's graph, by the name that its source begins with; kgmed's own vocabulary has that of kgmed. */
+export const licenceOf = (source, graphs) => source === "vocabulary" ? "Apache-2.0" : (graphs.find((g) => source.split(" ")[0] === g.name) || {}).licence || t("licenceUnknown");
 
 const HAN = /\p{Script=Han}/u;
 
