@@ -450,7 +450,8 @@ def contradicts(a: str, b: str) -> bool:
         only = set(a) ^ set(b)
         return any(only.issuperset(pair) for pair in OPPOSITES_CJK) or (("无" in a) != ("无" in b))
     one, other = (frozenset(w for w in words if w.startswith(_OPPOSED)) for words in (one - other, other - one))
-    return bool(one and other) and any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in OPPOSITES)
+    pairs = [*OPPOSITES, *((y, x) for x, y in OPPOSITES)] if one and other else []
+    return any(any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other) for x, y in pairs)
 
 
 def _other_acronym(a: str, b: str) -> bool:
@@ -458,11 +459,6 @@ def _other_acronym(a: str, b: str) -> bool:
     one, other = frozenset(_ACRONYM.findall(a)), frozenset(_ACRONYM.findall(b))
     shouted = any(name.isupper() and " " in name for name in (a, b))
     return not shouted and bool(one - other) and bool(other - one)
-
-
-def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool:
-    """Whether a word of the one begins with x and a word of the other with y."""
-    return any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other)
 
 
 @vocabulary.kept()
