@@ -153,8 +153,6 @@ def finding_names(graph: LocalGraph) -> Arrays:
 # How often a disease is seen is data (the table of prevalence). Of a disease that the table does not have, the graph
 # tells something: what is seen often is what much is done about, and what many diseases show explains little.
 
-# --- How often diseases are seen, as powers of ten, from the vocabulary.
-
 
 @vocabulary.kept()
 def seen_often() -> tuple[dict[str, float], int]:

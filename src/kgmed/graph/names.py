@@ -91,6 +91,7 @@ class Fuzzy:
         """Over the names and aliases of a graph (not its cross-references)."""
         self.graph = graph
         self._made: Arrays | None = None
+        self._best_of = lru_cache(maxsize=256)(self._best)
 
     def __len__(self) -> int:
         """The number of distinct names."""
@@ -138,13 +139,16 @@ class Fuzzy:
 
     def shortlist(self, name: str, *, limit: int) -> NDArray[np.int64]:
         """The numbers of at most `limit` names that share most n-grams with `name`, best first."""
+        return self._best_of(name, max(limit, _SHORTLIST))[:limit]  # a name is searched by spelling, then by meaning
+
+    def _best(self, name: str, limit: int) -> NDArray[np.int64]:
         arrays = self._arrays()
         wanted = np.unique(_grams([normalise(name)])[0])
         if not len(wanted) or not len(arrays["gram"]):
             return np.zeros(0, np.int64)
         found = np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)])
         counts = np.bincount(found)
-        rows = counts.nonzero()[0]
+        rows = (counts > 0).nonzero()[0]  # of booleans: less than half the time
         shared = counts[rows]
         alike = shared / (len(wanted) + arrays["size"][rows] - shared)
         if len(rows) > limit:  # the rest need not be put in order
@@ -356,6 +360,7 @@ _ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
 NAME_WORDS = tomllib.loads(Path(__file__).with_name("name_words.toml").read_text(encoding="utf-8"))
 OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in NAME_WORDS["opposites"])
+_OPPOSED = tuple({word for pair in OPPOSITES for word in pair})
 OPPOSITES_CJK: tuple[str, ...] = tuple(NAME_WORDS["opposites_cjk"])
 # between a name's words these make another
 TURNING = frozenset(word for pair in OPPOSITES for word in pair) - frozenset(NAME_WORDS["sides"])
@@ -427,6 +432,7 @@ def canonical(name: str) -> tuple[str, ...]:
     return ()
 
 
+@vocabulary.kept(1 << 14)
 def canonical_words(name: str) -> frozenset[str]:
     """The words of `canonical` as a set, however few."""
     head, empty, _ = _groups()
@@ -464,8 +470,9 @@ def contradicts(a: str, b: str) -> bool:
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)
         return any(only.issuperset(pair) for pair in OPPOSITES_CJK) or (("无" in a) != ("无" in b))
-    one, other = one - other, other - one
-    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in OPPOSITES)
+    one, other = (frozenset(w for w in words if w.startswith(_OPPOSED)) for words in (one - other, other - one))
+    pairs = [*OPPOSITES, *((y, x) for x, y in OPPOSITES)] if one and other else []
+    return any(any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other) for x, y in pairs)
 
 
 def _other_acronym(a: str, b: str) -> bool:
@@ -473,11 +480,6 @@ def _other_acronym(a: str, b: str) -> bool:
     one, other = frozenset(_ACRONYM.findall(a)), frozenset(_ACRONYM.findall(b))
     shouted = any(name.isupper() and " " in name for name in (a, b))
     return not shouted and bool(one - other) and bool(other - one)
-
-
-def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool:
-    """Whether a word of the one begins with x and a word of the other with y."""
-    return any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other)
 
 
 @vocabulary.kept()

@@ -23,8 +23,6 @@ from kgmed.question.model import asking_spans
 from kgmed.records import Entity, Link, Mention
 from kgmed.triples import CHOSEN
 
-# From mentions to entities: one stage of linking after the other, and the first that finds an entity decides.
-
 # --- Linker: what the question before was about, where a question names nothing of its own.
 
 
@@ -333,8 +331,6 @@ def _without_salt(name: str) -> tuple[str, frozenset[str]]:
         letters = letters.replace(written, sounded)
     return letters, salt
 
-
-# Links to the entity whose name lies nearest by embedding, above a threshold.
 
 # Chosen on the train split of HPO synonyms (bench/linking.py --tune) and seen on BC5CDR's training and development
 # abstracts: with 0.8 and 0.9, of the links that no surer stage makes, .9 are right on HPO (with 0.84 .6 are), where a
