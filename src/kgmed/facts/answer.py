@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kgmed.facts.lists import (
-    WARNS,
     Group,
     Line,
     Numbered,
@@ -23,6 +22,7 @@ from kgmed.facts.lists import (
     without_shared,
 )
 from kgmed.frame import Ask, Form, Frame, Intent
+from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily

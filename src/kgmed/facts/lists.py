@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kgmed import vocabulary
+from kgmed.graph.contradictions import WARNS
 from kgmed.language import lay
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import forbids
@@ -19,7 +20,6 @@ MARKS = 4  # ours: citations of one line
 LISTED = 12  # ours: names in a list of medicines or tests
 _COUNTED = 50  # ours: of more it helps nobody to know how many
 _WIDE = 40  # ours: characters; a longer name is a sentence
-WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 _OF_A_PRODUCT = (*WARNS, Role.ADVERSE, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT, Role.IS_A)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
 _OF_FINDINGS = (Role.FINDING, Role.ADVERSE, Role.COMPLICATION)

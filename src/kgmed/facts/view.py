@@ -11,12 +11,12 @@ from itertools import chain, zip_longest
 
 from kgmed.errors import Unavailable
 from kgmed.facts.answer import fitting_warnings
-from kgmed.facts.lists import WARNS
 from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
 from kgmed.frame import Ask, Frame, Intent
 from kgmed.graph.base import LocalGraph, names_of
+from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import people_of
 from kgmed.language.text import has_cjk
@@ -27,7 +27,7 @@ from kgmed.records import NOT_FOR, Entity, Evidence, Link, Query, Role, Triple, 
 from kgmed.steps.facts import is_diagnosis
 from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
 from kgmed.steps.rank import Fact, Helpful, fact
-from kgmed.steps.retrieve import Overview
+from kgmed.steps.retrieve import Overview, triple_evidence
 from kgmed.stop import check_stop
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -69,7 +69,7 @@ class AskedTriples:
         )
         found: dict[Fact, Evidence] = {}
         for triple, about in rows:
-            found.setdefault(said(self.graph, triple), _piece(triple, about))
+            found.setdefault(said(self.graph, triple), triple_evidence(triple, about))
         found = {key: e for key, e in found.items() if not self._is_heading(e.triples[0])} or found
         if not found and not query.frame.asks:
             return self.otherwise(query, links)
@@ -161,11 +161,6 @@ def _is_of_two(ask: Ask) -> bool:
     return plan()[ask.intent].operator == "between" and sum(bool(n.links) for n in ask.things) > 1
 
 
-def _piece(triple: Triple, about: tuple[Entity, ...]) -> Evidence:
-    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
-    return Evidence(text, "triple", (triple,), about, triple.weight)
-
-
 @dataclass(frozen=True)
 class Ties:
     """Retriever: the triples and texts that tie two named things under any of their entries: products, ingredients.
@@ -181,7 +176,7 @@ class Ties:
         explained = Intent.DIAGNOSIS in query.frame.intents  # what ties two findings to each other explains neither
         findings = {x.entity for n in query.frame.findings for x in n.links} if explained else set()
         tied = (row for row in of_the_subject(self.of(stated), query.frame) if not findings.issuperset(row[1]))
-        return list(dict.fromkeys(_piece(triple, about) for triple, about in tied))
+        return list(dict.fromkeys(triple_evidence(triple, about) for triple, about in tied))
 
     def of(self, links: Sequence[Link]) -> Iterator[Tied]:
         """Each tie with the two things that it ties, in the order of the links."""

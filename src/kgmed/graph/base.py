@@ -296,6 +296,10 @@ class Adjacency(NamedTuple):
         total: NDArray[np.int64] = out[after] - out[nodes] + into[after] - into[nodes]
         return total
 
+    def degree(self, node: int) -> int:
+        """The number of edges at one node."""
+        return int(self.degrees(np.array(node)))
+
     def relation_of(self, edges: NDArray[Any]) -> NDArray[Any]:
         """The relation number of each edge number."""
         found: NDArray[Any] = self.out.relation[edges]

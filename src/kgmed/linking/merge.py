@@ -9,7 +9,7 @@ from kgmed.graph.base import Ahead, LocalGraph
 from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Recognizer
 from kgmed.question.model import asking_spans
-from kgmed.records import Entity, Mention, Query
+from kgmed.records import Mention, Query
 from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
@@ -232,12 +232,8 @@ class SpellingCorrector:
 
     def _edges(self, name: str) -> int:
         """How much the graph says under a name; 0 where it has none."""
-        return max((self._of(m.entity) for m in self.graph.lookup(name) if m.entity.kind in _KINDS), default=0)
-
-    def _of(self, entity: Entity) -> int:
-        out, into = self.graph.adjacency
-        node = self.graph.number(entity.id)
-        return int(out.indptr[node + 1] - out.indptr[node] + into.indptr[node + 1] - into.indptr[node])
+        nodes = (self.graph.number(m.entity.id) for m in self.graph.lookup(name) if m.entity.kind in _KINDS)
+        return max(map(self.graph.adjacency.degree, nodes), default=0)
 
 
 class _Placed:

@@ -23,6 +23,7 @@ from kgmed.graph.base import (
     triples_at,
     unique_numbers,
 )
+from kgmed.graph.contradictions import MEDICINES as MEDICINES
 from kgmed.graph.contradictions import contradictions
 from kgmed.graph.joining import is_abbreviation
 from kgmed.graph.joining import substance as substance
@@ -113,7 +114,6 @@ def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tu
     return votes.astype(np.float64), rarity.astype(np.float64)
 
 
-MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
 _MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
 _TYPICAL = 0.7  # ours: how often such a finding is there, beside those that are counted
@@ -311,12 +311,7 @@ class Family:
     def fullest(self, link: Link) -> Entity:
         """The entity, or that of the same name and of no other kind of which the graph says most."""
         alike = [e for e in self.twins(link) if e.kind == link.entity.kind] or [link.entity]
-        return max(alike, key=lambda e: (self._edges(e), e == link.entity))
-
-    def _edges(self, entity: Entity) -> int:
-        out, into = self.graph.adjacency
-        node = self.graph.number(entity.id)
-        return int(out.indptr[node + 1] - out.indptr[node] + into.indptr[node + 1] - into.indptr[node])
+        return max(alike, key=lambda e: (self.graph.adjacency.degree(self.graph.number(e.id)), e == link.entity))
 
     def _twins(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """Those of the same name, and those that the graph says are the same, with the triple that says so."""
