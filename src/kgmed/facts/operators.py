@@ -102,7 +102,6 @@ _FOR_ALL = frozenset(
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
 _TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
-_SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
@@ -292,8 +291,7 @@ class Lists:
         own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
         if own and role not in (*WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
             best = max(own, key=lambda e: self.much(e, role))
-            scant = role is Role.COMPLICATION and self.much(best, role) < _SCANT
-            return {best: own[best]} | (self._narrower(link, role) if scant else {})
+            return {best: own[best]}
         if not own and role in (Role.INHERITANCE, Role.GENE):
             forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
             own = dict(islice(forms, self.forms))

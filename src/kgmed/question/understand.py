@@ -81,8 +81,6 @@ def _meant(
 ) -> Intent:
     """The intent of an ask, by what narrows it: what a value means, and not whether its treatment is so, ..."""
     kinds = {c.kind for c in narrowed}
-    if intent is Intent.RELATION and "mode" in kinds:
-        return Intent.INHERITANCE
     if "value" in kinds and shares[_INTENTS.index(Intent.TEST_MEANING)] >= _LIKELY:
         return Intent.TEST_MEANING
     if "act" in kinds and intent in _OF_TAKING:
