@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-import xxhash
-
 from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.graph.base import LocalGraph
@@ -20,11 +17,7 @@ from kgmed.linking.recognise import Lexicon
 from kgmed.pipeline import Pipeline, notes
 from kgmed.records import Evidence, Link, Query
 from kgmed.registry import controls, methods
-
-
-def _generator(seed: int, query: Query) -> np.random.Generator:
-    """Random numbers that depend on seed and question alone."""
-    return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
+from kgmed.steps.rank import generator
 
 
 @controls.register("random", takes=("graph", "seed"))
@@ -40,7 +33,7 @@ class RandomTriples:
         edges, evidence = self.graph.adjacency.edges, [e for e in evidence if e.triples]
         if not edges:
             return []
-        drawn = _generator(self.seed, query).integers(0, edges, len(evidence))
+        drawn = generator(self.seed, query).integers(0, edges, len(evidence))
         triples = [self.graph.triple(int(edge)) for edge in drawn]
         return [Evidence(str(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
 
@@ -55,7 +48,7 @@ class ShuffledTriples:
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """One piece a triple, in the order of the pieces."""
         triples = [t for e in evidence for t in e.triples]
-        permuted = _generator(self.seed, query).permutation(len(triples))
+        permuted = generator(self.seed, query).permutation(len(triples))
         mixed = [replace(t, tail=triples[j].tail) for t, j in zip(triples, permuted, strict=True)]
         scores = [e.score for e in evidence for _ in e.triples]
         return [Evidence(str(t), "triple", (t,), (t.head,), s) for t, s in zip(mixed, scores, strict=True)]
