@@ -94,9 +94,10 @@ def _help_first(run: Run) -> Run:
     that nothing is known; it stays in the evidence.
     """
     answer, text = run.answer, run.question.text
-    said, first = emergency(text), helped(text)
+    said = emergency(text)
     if said is None or run.question.options or answer.reader == "none":
         return run
+    first = helped(text)
     asked = run.query.frame
     alone = said.kind in ALONE or (
         said.kind in NO_MEDICINES

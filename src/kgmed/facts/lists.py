@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kgmed import vocabulary
-from kgmed.graph.contradictions import WARNS
 from kgmed.language import lay
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import forbids
@@ -14,7 +13,7 @@ from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.records import Entity, Evidence, Role, Triple
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import cited, clauses_in, clipped, frequency, worded
-from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
+from kgmed.steps.family import MEDICINES, WARNS, is_itself, is_vague, same_test, substance
 
 MARKS = 4  # ours: citations of one line
 LISTED = 12  # ours: names in a list of medicines or tests

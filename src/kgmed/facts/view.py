@@ -14,7 +14,7 @@ from kgmed.facts.answer import fitting_warnings
 from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
-from kgmed.frame import Ask, Frame, Intent
+from kgmed.frame import Ask, Frame, Intent, Named
 from kgmed.graph.base import LocalGraph, names_of
 from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
@@ -128,9 +128,7 @@ class AskedTriples:
 
 def _is_asked_of(query: Query, link: Link) -> bool:
     """Whether a question names what was linked, and not only the guess that it is searched with."""
-    frame = query.frame
-    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
-    named = [*(n for ask in frame.asks for n in ask.things), *patient]
+    named = _named(query.frame)
     words = {name.casefold() for n in named for name in n.names}
     return link.mention.surface.casefold() in words or any(x.entity == link.entity for n in named for x in n.links)
 
@@ -465,9 +463,13 @@ def _lists_against(ask: Ask) -> bool:
 
 def _of_the_question(frame: Frame) -> Iterator[Entity]:
     """The entities that a question names, those of the patient among them."""
-    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
-    for n in (*(n for ask in frame.asks for n in ask.things), *patient):
-        yield from (x.entity for x in n.links)
+    yield from (x.entity for n in _named(frame) for x in n.links)
+
+
+def _named(frame: Frame) -> list[Named]:
+    """What is asked about, and what is told of the patient."""
+    patient = frame.patient
+    return [*(n for ask in frame.asks for n in ask.things), *patient.takes, *patient.has, *patient.allergic_to]
 
 
 @dataclass(frozen=True)

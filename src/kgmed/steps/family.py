@@ -24,6 +24,7 @@ from kgmed.graph.base import (
     unique_numbers,
 )
 from kgmed.graph.contradictions import MEDICINES as MEDICINES
+from kgmed.graph.contradictions import WARNS as WARNS
 from kgmed.graph.contradictions import contradictions
 from kgmed.graph.joining import is_abbreviation
 from kgmed.graph.joining import substance as substance
