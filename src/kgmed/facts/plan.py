@@ -153,7 +153,7 @@ class OptionPaths:
     def _ties(self, a: int, b: int, letter: str) -> list[Evidence]:
         near, far = self._around(a), self._around(b)
         ties: list[tuple[tuple[int, ...], float]] = [((edge,), 2 * self._worth(b)) for edge in near.get(b, [])]
-        degree = self.graph.adjacency.degree
+        degree = self.graph.adjacency.edges_at
         middles = sorted((near.keys() & far.keys()) - {a, b}, key=lambda n: (degree(n), n))[: self.keep]
         ties += [((near[n][0], far[n][0]), self._worth(n)) for n in middles]
         return [self._evidence(a, b, letter, edges, worth) for edges, worth in ties[: self.keep]]
@@ -170,7 +170,7 @@ class OptionPaths:
         return rows
 
     def _worth(self, node: int) -> float:
-        return float(1 / np.log2(2 + self.graph.adjacency.degree(node)))
+        return float(1 / np.log2(2 + self.graph.adjacency.edges_at(node)))
 
     def _evidence(self, a: int, b: int, letter: str, edges: Sequence[int], worth: float) -> Evidence:
         triples: list[Triple] = [self.graph.triple(edge) for edge in edges]

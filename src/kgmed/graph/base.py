@@ -296,7 +296,7 @@ class Adjacency(NamedTuple):
         total: NDArray[np.int64] = out[after] - out[nodes] + into[after] - into[nodes]
         return total
 
-    def degree(self, node: int) -> int:
+    def edges_at(self, node: int) -> int:
         """The number of edges at one node."""
         return int(self.degrees(np.array(node)))
 

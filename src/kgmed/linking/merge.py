@@ -209,7 +209,7 @@ class SpellingCorrector:
     def _edges(self, name: str) -> int:
         """How much the graph says under a name; 0 where it has none."""
         nodes = (self.graph.number(m.entity.id) for m in self.graph.lookup(name) if m.entity.kind in _KINDS)
-        return max(map(self.graph.adjacency.degree, nodes), default=0)
+        return max(map(self.graph.adjacency.edges_at, nodes), default=0)
 
 
 class _Placed:

@@ -312,7 +312,7 @@ class Family:
     def fullest(self, link: Link) -> Entity:
         """The entity, or that of the same name and of no other kind of which the graph says most."""
         alike = [e for e in self.twins(link) if e.kind == link.entity.kind] or [link.entity]
-        return max(alike, key=lambda e: (self.graph.adjacency.degree(self.graph.number(e.id)), e == link.entity))
+        return max(alike, key=lambda e: (self.graph.adjacency.edges_at(self.graph.number(e.id)), e == link.entity))
 
     def _twins(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """Those of the same name, and those that the graph says are the same, with the triple that says so."""
