@@ -130,6 +130,10 @@ class Triple:
     source: str = ""
     support: tuple[Support, ...] = ()
 
+    def __str__(self) -> str:
+        """The fact in the names of its graph."""
+        return f"{self.head.name} — {self.relation} → {self.tail.name}"
+
     @property
     def references(self) -> tuple[str, ...]:
         """The distinct references behind the triple, in the order of the graph.

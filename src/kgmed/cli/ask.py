@@ -265,7 +265,7 @@ def _show_evidence(out: Page, run: Run, words: Catalogue, shown: Detail) -> None
         score = f" ({evidence.kind}, {evidence.score:g})" if shown is Detail.ALL else ""
         out((f"[{i}]", "bold"), f" {one_line(evidence.text)}", (score, "dim"))
         for t in evidence.triples if shown is Detail.ALL else evidence.triples[:TRIPLES]:
-            fact = one_line(f"{t.head.name} — {t.relation} → {t.tail.name}")
+            fact = one_line(str(t))
             said = "; ".join(dict.fromkeys(v for s in t.support for k, v in s.qualifiers if k == "frequency"))
             ids = [piece for e in (t.head, t.tail) if e.id for piece in (" ", linked(one_line(e.id)))]
             references = [piece for r in t.references[:5] for piece in ((", ", "dim"), linked(plain(r)))]

@@ -20,11 +20,10 @@ from kgmed.language import lay
 from kgmed.language.negation import marked
 from kgmed.language.particulars import ALCOHOL
 from kgmed.language.text import has_cjk, lazily, one_line
-from kgmed.question.patient import patient_of
+from kgmed.question.patient import TAKEN, patient_of
 from kgmed.records import Entity, Link, Mention, Role, Status
 from kgmed.stop import check_stop
 
-TAKEN = frozenset({"drug", "ingredient", "medicine"})  # what is taken is no finding of a disease
 _JOINS = lazily(r"[、，,和及或伴]")
 
 

@@ -10,25 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-import xxhash
-
 from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.graph.base import LocalGraph
 from kgmed.linking.recognise import Lexicon
 from kgmed.pipeline import Pipeline, notes
-from kgmed.records import Evidence, Link, Query, Triple
+from kgmed.records import Evidence, Link, Query
 from kgmed.registry import controls, methods
-
-
-def _text(t: Triple) -> str:
-    return f"{t.head.name} — {t.relation} → {t.tail.name}"
-
-
-def _generator(seed: int, query: Query) -> np.random.Generator:
-    """Random numbers that depend on seed and question alone."""
-    return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
+from kgmed.steps.rank import generator
 
 
 @controls.register("random", takes=("graph", "seed"))
@@ -44,9 +33,9 @@ class RandomTriples:
         edges, evidence = self.graph.adjacency.edges, [e for e in evidence if e.triples]
         if not edges:
             return []
-        drawn = _generator(self.seed, query).integers(0, edges, len(evidence))
+        drawn = generator(self.seed, query).integers(0, edges, len(evidence))
         triples = [self.graph.triple(int(edge)) for edge in drawn]
-        return [Evidence(_text(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
+        return [Evidence(str(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
 
 
 @controls.register("shuffled", takes=("seed",))
@@ -59,10 +48,10 @@ class ShuffledTriples:
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """One piece a triple, in the order of the pieces."""
         triples = [t for e in evidence for t in e.triples]
-        permuted = _generator(self.seed, query).permutation(len(triples))
+        permuted = generator(self.seed, query).permutation(len(triples))
         mixed = [replace(t, tail=triples[j].tail) for t, j in zip(triples, permuted, strict=True)]
         scores = [e.score for e in evidence for _ in e.triples]
-        return [Evidence(_text(t), "triple", (t,), (t.head,), s) for t, s in zip(mixed, scores, strict=True)]
+        return [Evidence(str(t), "triple", (t,), (t.head,), s) for t, s in zip(mixed, scores, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class Oracle:
         around = dict.fromkeys(t for entity in sorted(gold) for t in self.graph.neighbours(entity, limit=500))
         joined = [t for t in around if {t.head.id, t.tail.id} & (asked - gold)]
         kept = [*joined, *(t for t in around if t not in set(joined))][: self.keep]
-        return [Evidence(_text(t), "triple", (t,), (t.head, t.tail), t.weight) for t in kept]
+        return [Evidence(str(t), "triple", (t,), (t.head, t.tail), t.weight) for t in kept]
 
 
 def gold_names(item: Item) -> tuple[str, ...]:

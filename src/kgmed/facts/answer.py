@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kgmed.facts.lists import (
-    WARNS,
     Group,
     Line,
     Numbered,
@@ -23,6 +22,7 @@ from kgmed.facts.lists import (
     without_shared,
 )
 from kgmed.frame import Ask, Form, Frame, Intent
+from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily
@@ -176,7 +176,7 @@ class Reading:
         silent = (*_NOTHING, "heads")  # what rests on no fact
         lines = [line(e.text, [i] if e.triples or not is_verdict(e, *silent) else []) for i, e in self.verdicts]
         if self.abstains:
-            return [*lines, *self._instead(), *self.missing()] or [line(self._nothing())]
+            return [*lines, *self.missing()] or [line(self._nothing())]
         kept = [*self._not_for(), *self.missing()]  # for these there is always room
         shown = self._fitting(self.body(), [*lines, *kept])
         return [*lines, *shown, *kept, *self._fitting(self.notices(), [*lines, *shown, *kept])]
@@ -198,11 +198,6 @@ class Reading:
                 kept.append(row)
                 left -= len(row.text)
         return kept
-
-    def _instead(self) -> Iterator[Line]:
-        """What the graph has of a thing where it has no tie to the other."""
-        if any(is_verdict(e, "none") for _, e in self.verdicts) and self.groups:
-            yield listed(self.groups[0], self.speech, self.speech.size("answer") // 4, 1)
 
     def missing(self) -> Iterator[Line]:
         """The intents of which the graph has nothing, by the thing that they are asked of, unless a verdict says so."""

@@ -93,10 +93,11 @@ def _help_first(run: Run) -> Run:
     is left out of the text, and of a bite or a blocked bowel, unless diseases were asked for, what is given for it and
     that nothing is known; it stays in the evidence.
     """
-    answer, said = run.answer, emergency(run.question.text)
+    answer, text = run.answer, run.question.text
+    said = emergency(text)
     if said is None or run.question.options or answer.reader == "none":
         return run
-    first = helped(run.question.text)
+    first = helped(text)
     asked = run.query.frame
     alone = said.kind in ALONE or (
         said.kind in NO_MEDICINES

@@ -13,13 +13,12 @@ from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.records import Entity, Evidence, Role, Triple
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import cited, clauses_in, clipped, frequency, worded
-from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
+from kgmed.steps.family import MEDICINES, WARNS, is_itself, is_vague, same_test, substance
 
 MARKS = 4  # ours: citations of one line
 LISTED = 12  # ours: names in a list of medicines or tests
 _COUNTED = 50  # ours: of more it helps nobody to know how many
 _WIDE = 40  # ours: characters; a longer name is a sentence
-WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 _OF_A_PRODUCT = (*WARNS, Role.ADVERSE, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT, Role.IS_A)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
 _OF_FINDINGS = (Role.FINDING, Role.ADVERSE, Role.COMPLICATION)

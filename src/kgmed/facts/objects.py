@@ -12,6 +12,7 @@ from kgmed.frame import Ask, Form, Frame, Intent
 from kgmed.graph.base import LocalGraph, Scope, names_of
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, has_cjk
+from kgmed.question.patient import TAKEN
 from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import name_of, named
@@ -71,7 +72,7 @@ def other_names(graph: LocalGraph, frame: Frame, links: Sequence[Link]) -> list[
 def texts(graph: LocalGraph, links: Sequence[Link], relations: re.Pattern[str]) -> list[Evidence]:
     """The texts and the edges of things whose relation has such a name."""
     return [
-        Evidence(f"{t.head.name} — {t.relation} → {t.tail.name}", "text", (t,), (entity,), 1.0)
+        Evidence(str(t), "text", (t,), (entity,), 1.0)
         for link in links
         for entity in dict.fromkeys([link.entity, *Family(graph).twins(link)])
         for t in (*graph.attributes(entity.id), *graph.neighbours(entity.id, roles=(Role.OTHER,)))
@@ -247,9 +248,6 @@ def _modes(asked: Asked, named: Sequence[Link]) -> Iterator[Entity]:
                 yield entity
 
 
-_PRODUCTS = frozenset({"drug", "ingredient", "medicine"})  # are no food, whatever is in them
-
-
 def foods(asked: Asked) -> list[Evidence]:
     """What is eaten or drunk among what the subject comes from, what prevents it and, unless refused, what helps.
 
@@ -262,7 +260,7 @@ def foods(asked: Asked) -> list[Evidence]:
         every = role is Role.PREVENTION and asked.ask.intent is Intent.SELF_CARE
         for piece in (p for link in links_of(asked.ask.subject) for p in lists.of(link, role)):
             of_it = (e for t in piece.triples for e in (t.subject, t.object) if e not in piece.about)
-            kept = {e for e in of_it if every or (e.kind not in _PRODUCTS and pattern.search(e.name))}
+            kept = {e for e in of_it if every or (e.kind not in TAKEN and pattern.search(e.name))}
             if triples := tuple(t for t in piece.triples if kept & {t.subject, t.object}):
                 found.append(
                     replace(piece, text=f"{piece.about[0].name} {told(piece.about[0], triples)}", triples=triples)

@@ -11,6 +11,7 @@ import numpy as np
 from kgmed import vocabulary
 from kgmed.frame import Ask
 from kgmed.graph.base import ByRole, Hops, LocalGraph
+from kgmed.graph.contradictions import WARNS
 from kgmed.language import lay
 from kgmed.language.text import has_cjk
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
@@ -88,8 +89,7 @@ _SCANT_RISKS = 4  # ours
 
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
 _DONE = (Role.TREATS, Role.TESTS)
-_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
-_OF_CLASSES = (*_WARNS, Role.ADVERSE)  # of a class they are told of its members
+_OF_CLASSES = (*WARNS, Role.ADVERSE)  # of a class they are told of its members
 OF_A_DRUG = (
     *(Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS, Role.IS_A),
 )
@@ -102,7 +102,6 @@ _FOR_ALL = frozenset(
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
 _TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
-_SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
@@ -290,10 +289,9 @@ class Lists:
         """What the graph speaks of in a role, the linked entity or others in its place, and what leads there."""
         family = Family(self.graph)
         own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
-        if own and role not in (*_WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
+        if own and role not in (*WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
             best = max(own, key=lambda e: self.much(e, role))
-            scant = role is Role.COMPLICATION and self.much(best, role) < _SCANT
-            return {best: own[best]} | (self._narrower(link, role) if scant else {})
+            return {best: own[best]}
         if not own and role in (Role.INHERITANCE, Role.GENE):
             forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
             own = dict(islice(forms, self.forms))
@@ -392,7 +390,7 @@ class Lists:
 
     def _listed(self, entity: Entity, role: Role, why: tuple[Triple, ...]) -> Iterator[Evidence]:
         """What an entity has in a role, a dozen to a piece, the last with the number left out; a text a piece."""
-        reason, family = "".join(f"; {_written(t)}" for t in why), Family(self.graph, medicines=self.medicines)
+        reason, family = "".join(f"; {t}" for t in why), Family(self.graph, medicines=self.medicines)
         for own in (True, False):
             rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
             if own and role in _DONE and _is_ill(entity):
@@ -402,7 +400,7 @@ class Lists:
             yield from self._in_pieces(entity, rows, why, reason)
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:
-                yield Evidence(_written(t) + reason, "text", (t, *why), (entity,), 1.0)
+                yield Evidence(str(t) + reason, "text", (t, *why), (entity,), 1.0)
 
     def having(self, entity: Entity, role: Role) -> Iterator[Evidence]:
         """What has an entity in a role that is listed of its subjects alone: the diseases of a mode of inheritance."""
@@ -472,10 +470,6 @@ def _is_ill(entity: Entity) -> bool:
     return entity.kind == "disease" or (
         entity.kind == "treatment" and bool(vocabulary.listed("illnesses by ending").search(entity.name))
     )
-
-
-def _written(triple: Triple) -> str:
-    return f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
 
 
 def _joined(triples: Sequence[Triple]) -> str:

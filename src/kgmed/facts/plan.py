@@ -153,7 +153,8 @@ class OptionPaths:
     def _ties(self, a: int, b: int, letter: str) -> list[Evidence]:
         near, far = self._around(a), self._around(b)
         ties: list[tuple[tuple[int, ...], float]] = [((edge,), 2 * self._worth(b)) for edge in near.get(b, [])]
-        middles = sorted((near.keys() & far.keys()) - {a, b}, key=lambda n: (self._degree(n), n))[: self.keep]
+        degree = self.graph.adjacency.edges_of
+        middles = sorted((near.keys() & far.keys()) - {a, b}, key=lambda n: (degree(n), n))[: self.keep]
         ties += [((near[n][0], far[n][0]), self._worth(n)) for n in middles]
         return [self._evidence(a, b, letter, edges, worth) for edges, worth in ties[: self.keep]]
 
@@ -168,15 +169,12 @@ class OptionPaths:
                 rows.setdefault(near, []).append(edge)
         return rows
 
-    def _degree(self, node: int) -> int:
-        return int(self.graph.adjacency.degrees(np.array(node)))
-
     def _worth(self, node: int) -> float:
-        return float(1 / np.log2(2 + self._degree(node)))
+        return float(1 / np.log2(2 + self.graph.adjacency.edges_of(node)))
 
     def _evidence(self, a: int, b: int, letter: str, edges: Sequence[int], worth: float) -> Evidence:
         triples: list[Triple] = [self.graph.triple(edge) for edge in edges]
-        text = "; ".join(f"{t.head.name} — {t.relation} → {t.tail.name}" for t in triples)
+        text = "; ".join(map(str, triples))
         about = (self.graph.at(a), self.graph.at(b))
         return Evidence(f"{letter}: {text}", "option", tuple(triples), about, round(worth, 4), letter)
 

@@ -243,7 +243,7 @@ def _text(e: Evidence, left: Sequence[Triple], out: Iterable[Triple]) -> str:
     if e.kind != "neighbours" or not e.about:
         return _without(e.text, [t.subject.name for t in out])
     main = [t for t in left if t.relation.role is e.triples[0].relation.role]
-    why = "".join(f"; {t.head.name} — {t.relation} → {t.tail.name}" for t in left if t not in main)
+    why = "".join(f"; {t}" for t in left if t not in main)
     more = _LEFT.search(e.text)
     return f"{e.about[0].name} {told(e.about[0], main)}{more[0] if more else ''}{why}"
 

@@ -11,12 +11,12 @@ from itertools import chain, zip_longest
 
 from kgmed.errors import Unavailable
 from kgmed.facts.answer import fitting_warnings
-from kgmed.facts.lists import WARNS
 from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
-from kgmed.frame import Ask, Frame, Intent
+from kgmed.frame import Ask, Frame, Intent, Named
 from kgmed.graph.base import LocalGraph, names_of
+from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import people_of
 from kgmed.language.text import has_cjk
@@ -27,7 +27,7 @@ from kgmed.records import NOT_FOR, Entity, Evidence, Link, Query, Role, Triple, 
 from kgmed.steps.facts import is_diagnosis
 from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
 from kgmed.steps.rank import Fact, Helpful, fact
-from kgmed.steps.retrieve import Overview
+from kgmed.steps.retrieve import Overview, triple_evidence
 from kgmed.stop import check_stop
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -69,7 +69,7 @@ class AskedTriples:
         )
         found: dict[Fact, Evidence] = {}
         for triple, about in rows:
-            found.setdefault(said(self.graph, triple), _piece(triple, about))
+            found.setdefault(said(self.graph, triple), triple_evidence(triple, about))
         found = {key: e for key, e in found.items() if not self._is_heading(e.triples[0])} or found
         if not found and not query.frame.asks:
             return self.otherwise(query, links)
@@ -128,9 +128,7 @@ class AskedTriples:
 
 def _is_asked_of(query: Query, link: Link) -> bool:
     """Whether a question names what was linked, and not only the guess that it is searched with."""
-    frame = query.frame
-    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
-    named = [*(n for ask in frame.asks for n in ask.things), *patient]
+    named = _named(query.frame)
     words = {name.casefold() for n in named for name in n.names}
     return link.mention.surface.casefold() in words or any(x.entity == link.entity for n in named for x in n.links)
 
@@ -161,11 +159,6 @@ def _is_of_two(ask: Ask) -> bool:
     return plan()[ask.intent].operator == "between" and sum(bool(n.links) for n in ask.things) > 1
 
 
-def _piece(triple: Triple, about: tuple[Entity, ...]) -> Evidence:
-    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
-    return Evidence(text, "triple", (triple,), about, triple.weight)
-
-
 @dataclass(frozen=True)
 class Ties:
     """Retriever: the triples and texts that tie two named things under any of their entries: products, ingredients.
@@ -181,7 +174,7 @@ class Ties:
         explained = Intent.DIAGNOSIS in query.frame.intents  # what ties two findings to each other explains neither
         findings = {x.entity for n in query.frame.findings for x in n.links} if explained else set()
         tied = (row for row in of_the_subject(self.of(stated), query.frame) if not findings.issuperset(row[1]))
-        return list(dict.fromkeys(_piece(triple, about) for triple, about in tied))
+        return list(dict.fromkeys(triple_evidence(triple, about) for triple, about in tied))
 
     def of(self, links: Sequence[Link]) -> Iterator[Tied]:
         """Each tie with the two things that it ties, in the order of the links."""
@@ -470,9 +463,13 @@ def _lists_against(ask: Ask) -> bool:
 
 def _of_the_question(frame: Frame) -> Iterator[Entity]:
     """The entities that a question names, those of the patient among them."""
-    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
-    for n in (*(n for ask in frame.asks for n in ask.things), *patient):
-        yield from (x.entity for x in n.links)
+    yield from (x.entity for n in _named(frame) for x in n.links)
+
+
+def _named(frame: Frame) -> list[Named]:
+    """What is asked about, and what is told of the patient."""
+    patient = frame.patient
+    return [*(n for ask in frame.asks for n in ask.things), *patient.takes, *patient.has, *patient.allergic_to]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgmed.frame import Intent
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_with_graph
-from kgmed.graph.contradictions import warnings_of
+from kgmed.graph.contradictions import WARNS, warnings_of
 from kgmed.graph.store.store import Store
 from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations
@@ -20,7 +20,6 @@ from kgmed.steps.facts import name_of
 from kgmed.steps.family import MEDICINES, Family, medicines_of
 
 _SHOWN = 10  # ours: medicines that are named
-_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 _NOT_OF_IT = lazily(r"诱发|引起|导致|可(?:能)?(?:发生|出现)|检查|监测|testing|monitor", re.IGNORECASE)
 
 
@@ -58,13 +57,13 @@ class WarnedOf:
     def _warnings(self, link: Link, family: Family) -> Iterator[tuple[bool, Triple]]:
         """The triples that warn of a medicine for a thing or in a text that names it, and whether they forbid it."""
         twins = [self.graph.number(e.id) for e in family.twins(link)]
-        for role in _WARNS:
+        for role in WARNS:
             for edge in ByRole(self.graph, role).subjects(twins).edge.tolist():
                 yield role is Role.CONTRAINDICATED, self.graph.triple(edge)
         tables: Any = getattr(self.graph, "tables", None)
         if tables is None:
             return
-        relations = [i for i, r in enumerate(self.graph.relations) if r.role in _WARNS]
+        relations = [i for i, r in enumerate(self.graph.relations) if r.role in WARNS]
         pattern = self._naming(link, twins)
         for number in np.flatnonzero(np.isin(tables.text_relation, relations)).tolist():
             if pattern.search(tables.text[number]) and (triple := self._of_it(number, pattern)):

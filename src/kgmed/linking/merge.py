@@ -15,13 +15,10 @@ from kgmed.vocabulary import Predicate
 
 # --- Mentions without the verb of the question: 阿托品, and not 用阿托品, in 能不能用阿托品.
 
-_BEGINS_WITH_VERB = lazily("^[用吃服喝打治](?=[一-鿿]{2})")  # a graph may have an entry 用阿托品
-_MAY = lazily("(?:能|可以|该|要|想|宜|应|不|在|正|我|人)$")
 _ENDS_IN_VERB = lazily(
     r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?|triggers?|lowers?|prevents?|affects?)$",
     re.IGNORECASE,
 )
-_VERB_WITHIN = lazily(r"\b ?(?:gets?|makes?|has|have|takes?|taking|causes?) ", re.IGNORECASE)  # no name has one in it
 _BEGINS_WITH_VS = lazily(r"(?:vs\.?|versus) (?=\w)", re.IGNORECASE)
 
 
@@ -41,22 +38,11 @@ class WithoutVerb:
         verb = _ENDS_IN_VERB.search(mention.surface)
         if verb and mention.start >= 0:
             return [replace(mention, surface=verb[1], name=verb[1], end=mention.start + len(verb[1]))]
-        inner = _VERB_WITHIN.search(mention.surface)
-        if inner and mention.start >= 0 and (mention.name == mention.surface or mention.name.isupper()):
-            ends = ((0, inner.start()), (inner.end(), len(mention.surface)))
-            return [
-                replace(mention, surface=said, name=said, start=mention.start + a, end=mention.start + b)
-                for a, b in ends
-                if (said := mention.surface[a:b])
-            ]
         against = _BEGINS_WITH_VS.match(mention.surface)
         if against and mention.start >= 0:
             said = mention.surface[against.end() :]
             return [replace(mention, surface=said, name=said, start=mention.start + against.end())]
         cut = next((end for start, end in spans if start < mention.start < end < mention.end), 0)
-        if mention.start > 0 and _BEGINS_WITH_VERB.search(mention.surface):
-            may = _MAY.search(query.text[max(0, mention.start - 2) : mention.start])
-            cut = cut or (mention.start + 1 if may else 0)
         if not cut or not has_cjk(mention.surface):
             return [mention]
         rest = query.text[cut : mention.end]
@@ -65,9 +51,6 @@ class WithoutVerb:
 
 
 _ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
-_OF_THE_BODY = (
-    "嘴脸手脚腿头胃肚眼心舌牙真还也都就大小成老孕宝娃男女避降治防止退消"  # and what else stands right behind it
-)
 _PEOPLE = frozenset({"大人", "小孩", "孕妇", "老人", "宝宝", "成人", "儿童", "孩子"})
 _LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
 
@@ -125,8 +108,6 @@ class MentionMerger:
             said = mention.surface
         if mention.start < 0 or not has_cjk(said) or not 2 * _LEAST <= len(said) <= _LONGEST:
             return [mention]
-        if (taken := self._medicine(said)) and not self.graph.lookup(said):
-            return [replace(mention, surface=taken, name=taken, end=mention.start + len(taken))]
         if is_like_a_medicine(said) or self.graph.lookup(mention.name) or self.graph.lookup(said):
             return [mention]
         for cut in range(len(said) - _LEAST, _LEAST - 1, -1):
@@ -152,11 +133,6 @@ class MentionMerger:
         if verb and name:
             return replace(mention, surface=rest, name=name, start=mention.start + verb.end())
         return mention
-
-    def _medicine(self, said: str) -> str:
-        """The medicine before what it does to the mouth in 甲硝唑嘴; "" where it may be another of a longer name."""
-        cut = said[:-1]
-        return cut if said[-1] in _OF_THE_BODY and len(cut) > _LEAST and "drug" in self._kinds(cut) else ""
 
     def _kinds(self, name: str) -> set[str]:
         """The kinds of the entries of a name."""

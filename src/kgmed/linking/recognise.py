@@ -186,7 +186,7 @@ class Lexicon:
         words = tokens(text)
         spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words))
         found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
-        places = self._whole(text, [(a, _closed(text, a, b)) for a, b in found])
+        places = self._whole(text, found)
         codes = [m.span() for m in re.finditer(_CURIE, text)]
         inside = Spans(codes)
         places = sorted([*codes, *(place for place in places if not inside.meet(*place))])
@@ -429,16 +429,6 @@ def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
         if not kept or start >= kept[-1][1]:
             kept.append((start, end))
     return kept
-
-
-def _closed(text: str, start: int, end: int) -> int:
-    """The end of a name with the bracket behind it that was opened in it.
-
-    >>> _closed("胃（窦部）痛", 0, 4)
-    5
-    """
-    opened = any(text.rfind(o, start, end) > text.rfind(c, start, end) for o, c in ("（）", "()", "【】"))
-    return end + 1 if opened and text[end : end + 1] in tuple("）)】") else end
 
 
 def _begins(text: str, start: int, stops: Container[int], ends: Container[int], *, piece: bool = False) -> int:

@@ -9,7 +9,7 @@ otherwise it is left to the lexicon.
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
@@ -79,19 +79,10 @@ _DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fe
     stop stops cause causes caused causing trigger triggers lead leads
     """.split()  # noqa: SIM905
 )
-_ANY = frozenset(
-    [
-        "drug",
-        "drugs",
-        "medication",
-        "medications",
-        "medicine",
-        "medicines",
-        "medicament",
-        "medicaments",
-        "treatment",
-        "therapy",
-    ]
+_ANY = frozenset(  # names no medicine
+    """
+    drug drugs medication medications medicine medicines medicament medicaments treatment therapy
+    """.split()  # noqa: SIM905
 )
 _NO_PART = frozenset({"kid", "kids", "use", "used", "uses"})  # "a kid with X syndrome" has no KID syndrome
 _BREAKS = frozenset(".!?;:,\n")
@@ -402,8 +393,6 @@ class AsPatientsSay:
         spans = Spans([one.span for one in told])
         said = {i for one in told for a, b in one.words for i in range(a, b)}
         kept = [m for m in whole if not (spans.hold(m.start, m.end) and _is_said(m, said))]
-        side = [one.span for one in told if len(one.words) > 1] + [(m.start, m.end) for m in kept if " " in m.surface]
-        kept = [m for m in kept if not _of_others(text, m, side)]
         places = [one.span for one in told]
         denied = negated(text, [*places, *((m.start, m.end) for m in kept)])
         found = [
@@ -437,22 +426,6 @@ def _says_more(one: lay.Said, name: Mention) -> bool:
     """Whether a saying has the stretch of a scattered name and more words: pain through to the back, back pain."""
     (a, b), scattered = one.span, name.name.casefold() != name.surface.casefold()
     return scattered and a <= name.start and name.end <= b and len(tokens(name.name)) < len(one.words)
-
-
-def _of_others(text: str, name: Mention, side: Sequence[tuple[int, int]]) -> bool:
-    """Whether the first and the last word of a scattered name each belong to another finding of words side by side.
-
-    The lips are not swollen in "cracked lips, strawberry tongue, swollen hands".
-    """
-    words = tokens(name.surface)
-    if name.name.casefold() == name.surface.casefold() or len(words) < _APART or has_cjk(name.surface):
-        return False
-    first, last = name.start + words[0].end, name.start + words[-1].start
-    left = any(a < name.start < b <= first for a, b in side)
-    return left and any(a == last and name.end < b for a, b in side)
-
-
-_APART = 3  # words in the stretch of a name that is scattered
 
 
 def _is_said(name: Mention, said: set[int]) -> bool:

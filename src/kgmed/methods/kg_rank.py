@@ -13,9 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-import xxhash
-
 from kgmed.errors import BadInput
 from kgmed.facts.view import PIECES, asked_or, few
 from kgmed.graph.base import KnowledgeGraph
@@ -30,7 +27,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import definitions
-from kgmed.steps.rank import MMR, Cut, Rerank, Similarity, alternating, best
+from kgmed.steps.rank import MMR, Cut, Rerank, Similarity, alternating, best, generator
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
@@ -76,7 +73,7 @@ class Random:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The pieces in the order drawn, with the lot as their score."""
-        draw = np.random.default_rng([self.seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
+        draw = generator(self.seed, query)
         return best(evidence, draw.permutation(len(evidence)) / max(len(evidence), 1), self.keep)
 
 

@@ -60,7 +60,8 @@ _SEXES = (
         ),
     ),
 )
-_MEDICINES = frozenset({"drug", "ingredient", "medicine", "substance", "chemical", "class"})
+TAKEN = frozenset({"drug", "ingredient", "medicine"})  # kinds
+_MEDICINES = TAKEN | {"substance", "chemical", "class"}
 _ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication"})
 # What stands right before a name (or before a list of names) when it is told and not asked of.
 _TAKES = lazily(

@@ -35,6 +35,7 @@ from kgmed.question.model import (
     slot_features,
 )
 from kgmed.question.patient import (
+    TAKEN,
     allergen,
     end_of,
     in_brackets,
@@ -80,8 +81,6 @@ def _meant(
 ) -> Intent:
     """The intent of an ask, by what narrows it: what a value means, and not whether its treatment is so, ..."""
     kinds = {c.kind for c in narrowed}
-    if intent is Intent.RELATION and "mode" in kinds:
-        return Intent.INHERITANCE
     if "value" in kinds and shares[_INTENTS.index(Intent.TEST_MEANING)] >= _LIKELY:
         return Intent.TEST_MEANING
     if "act" in kinds and intent in _OF_TAKING:
@@ -184,7 +183,6 @@ _STRANGE = 6  # ours: letters of a word from which one that no graph uses is a n
 UNKNOWN = "unknown"  # the kind of a longer name of which a graph knows a part alone
 _LIKELY = 0.05  # the least probability of an alternative
 MEDICINES = frozenset({"drug", "ingredient", "medicine", "class", "treatment", "substance", "chemical"})
-_TAKEN = frozenset({"drug", "ingredient", "medicine"})
 ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication", "cause", "risk factor"})
 
 
@@ -307,7 +305,7 @@ class Trained:
         for one, seen in zip(named, slot_features(text, spans, intent), strict=True):
             shares = head(seen)
             strange, sure = not one.links and self._is_strange(one.names[0]), one.links or one.kind == UNKNOWN
-            strange = strange or (bool(one.links) and one.kind in _TAKEN)  # what is taken is never left out lightly
+            strange = strange or (bool(one.links) and one.kind in TAKEN)  # what is taken is never left out lightly
             least = _NO_NAME_STRANGE if strange else _NO_NAME_LINKED if sure else _NO_NAME
             best = int(np.delete(shares, none).argmax())
             found.append(NO_NAME if shares[none] >= least else SLOTS[best])
@@ -385,7 +383,7 @@ def _once(text: str, named: Sequence[Named]) -> list[Named]:
     keys: dict[tuple[int, int], object] = {}
     for before, one in zip([None, *named], named, strict=False):
         key: object = (one.links[0].entity, one.negated) if one.links else one.spans
-        if before and {before.kind, one.kind} <= _TAKEN and in_brackets(text, before.spans[0][1], *one.spans[0]):
+        if before and {before.kind, one.kind} <= TAKEN and in_brackets(text, before.spans[0][1], *one.spans[0]):
             key = keys[before.spans[0]]
         keys[one.spans[0]] = key
         first = found.get(key)
@@ -416,7 +414,7 @@ _WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of 
     Intent.SIDE_EFFECTS: (MEDICINES, frozenset()),
     Intent.CONTRAINDICATIONS: (MEDICINES, frozenset()),
     Intent.DOSAGE: (MEDICINES, frozenset()),
-    Intent.DOSE_CHANGE: (_TAKEN, frozenset()),
+    Intent.DOSE_CHANGE: (TAKEN, frozenset()),
     Intent.DRUG_CLASS: (MEDICINES, frozenset()),
     Intent.INTERACTIONS: (MEDICINES | {"food"}, MEDICINES | {"food"}),
     Intent.SAFETY: (MEDICINES | {"food", "test", "procedure"}, frozenset()),

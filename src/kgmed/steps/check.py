@@ -622,4 +622,4 @@ def _frequencies(triple: Triple) -> list[Quantity]:
 
 
 def _fact(triple: Triple | None) -> str:
-    return one_line(f"{triple.head.name} — {triple.relation} → {triple.tail.name}") if triple else ""
+    return one_line(str(triple)) if triple else ""

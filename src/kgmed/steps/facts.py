@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kgmed.frame import Ask
 from kgmed.language.relations import in_english
-from kgmed.language.text import has_cjk, lazily, one_line
+from kgmed.language.text import has_cjk, lazily, one_line, prompt_language
 from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.sentences import Catalogue
 from kgmed.steps.family import MEDICINES, stated
@@ -203,11 +203,6 @@ _ZH: Words = {
 }
 
 
-def wording_for(text: str) -> Words:
-    """The words in the language of a text: Chinese where it holds a Chinese character, else English."""
-    return _ZH if has_cjk(text) else _EN
-
-
 # --- Reader without a model: the answer is the evidence itself, grouped and cited.
 
 
@@ -220,7 +215,7 @@ def facts(query: Query, context: Context) -> Answer:
     Every line of evidence ends in its marker [i]. Without evidence it abstains; it also abstains, and says so first,
     where the evidence holds nothing of what was asked for.
     """
-    words = wording_for(query.text)
+    words = _ZH if prompt_language(query.question) == "zh" else _EN
     rows = list(enumerate(context.cited, start=1))
     said = [row for row in rows if row[1].kind != "warning"]
     if not said:

@@ -23,6 +23,8 @@ from kgmed.graph.base import (
     triples_at,
     unique_numbers,
 )
+from kgmed.graph.contradictions import MEDICINES as MEDICINES
+from kgmed.graph.contradictions import WARNS as WARNS
 from kgmed.graph.contradictions import contradictions
 from kgmed.graph.grown import owners, texts_of
 from kgmed.graph.joining import is_abbreviation
@@ -114,7 +116,6 @@ def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tu
     return votes.astype(np.float64), rarity.astype(np.float64)
 
 
-MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
 _MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
 _TYPICAL = 0.7  # ours: how often such a finding is there, beside those that are counted

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from kgmed.disk import data_folder
@@ -209,6 +210,11 @@ class Cut:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Those pieces, best first."""
         return list(self.rank(query, evidence))[: self.keep]
+
+
+def generator(seed: int, query: Query) -> np.random.Generator:
+    """Random numbers that depend on seed and question alone."""
+    return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
 
 
 def best(evidence: Sequence[Evidence], scores: NDArray[np.floating], keep: int) -> list[Evidence]:

@@ -80,8 +80,7 @@ class Neighbours:
 
 def triple_evidence(triple: Triple, about: tuple[Entity, ...], score: float | None = None) -> Evidence:
     """A triple as evidence, scored by its weight where nothing else is given."""
-    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
-    return Evidence(text, "triple", (triple,), about, triple.weight if score is None else score)
+    return Evidence(str(triple), "triple", (triple,), about, triple.weight if score is None else score)
 
 
 # --- Retriever: MindMap's path evidence, a walk through the linked entities by shortest paths.

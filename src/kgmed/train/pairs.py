@@ -20,7 +20,7 @@ from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.names import Fuzzy
 from kgmed.models.base import Encoder, PairScorer
 from kgmed.models.scorers import TrainedPairs, features
-from kgmed.records import Entity, Triple
+from kgmed.records import Entity
 
 _SCOPES = (Scope.EXACT, Scope.LAYPERSON)
 _MISSES = 6  # near misses of a synonym
@@ -103,11 +103,9 @@ def _of(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synonym
     asked = own[0].relation.name
     others = [t for t in triples if t.relation.name != asked][:2]
     alike = [t for e in near[:3] for t in graph.neighbours(e.id, limit=64) if t.relation.name == asked]
-    misses = tuple(
-        dict.fromkeys(text for t in (*others, *alike[:3]) if (text := triple_text(t)) != triple_text(own[0]))
-    )
+    misses = tuple(dict.fromkeys(text for t in (*others, *alike[:3]) if (text := str(t)) != str(own[0])))
     if misses:
-        yield Group(f"{synonym} {asked.replace('_', ' ')}", triple_text(own[0]), misses, "relation", entity.id)
+        yield Group(f"{synonym} {asked.replace('_', ' ')}", str(own[0]), misses, "relation", entity.id)
 
 
 def _near(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synonym: str) -> list[Entity]:
@@ -115,16 +113,6 @@ def _near(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synon
     found = (near.name for near in names.search(synonym, limit=4 * _MISSES))
     nodes = (other for name in found if node not in entities.of_name[name] for other in sorted(entities.of_name[name]))
     return [graph.at(other) for other in islice(dict.fromkeys(nodes), _MISSES)]
-
-
-def triple_text(triple: Triple) -> str:
-    """A triple as evidence words it.
-
-    >>> from kgmed.records import Relation
-    >>> triple_text(Triple(Entity("a", "gout"), Relation("has_sign"), Entity("b", "red toe")))
-    'gout — has_sign → red toe'
-    """
-    return f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
 
 
 def train(graph: LocalGraph, found: Sequence[Group], encoder: Encoder | None) -> TrainedPairs:
