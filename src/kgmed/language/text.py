@@ -10,8 +10,6 @@ from kgmed import vocabulary
 from kgmed.records import Question
 from kgmed.vocabulary import Predicate
 
-# Names and words of texts: two keys for a name, words with their places, and the language of a question.
-
 # --- Patterns of which a question needs few: to compile all that the package has takes longer than most answers.
 
 
