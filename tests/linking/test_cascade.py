@@ -292,3 +292,10 @@ def test_a_substance_is_the_same_in_another_salt_and_spelling_and_no_other_one(
 ) -> None:
     assert is_same_substance(one, other) is same
     assert is_same_substance(other, one) is same
+
+
+def test_an_english_word_is_no_misspelling_of_a_finding(tmp_path: Path) -> None:
+    told = ("Sugar is stored.", "Fat is stored.")
+    rows = (NodeRow("Snoring", kind="symptom"), *(NodeRow(f"D{i}", description=d) for i, d in enumerate(told)))
+    store = small(tmp_path, rows)
+    assert [linked(Misspelled(store, Fuzzy(store)), word) for word in ("storing", "snorring")] == ["", "Snoring"]

@@ -23,6 +23,7 @@ ROWS: tuple[Row, ...] = tuple(
         "Convulsions of newborn",
         "Rash",
         "Type I allergy",
+        "3-M syndrome 3",
     )
 )
 
@@ -47,6 +48,8 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("The hand is fine. It was a fracture.", []),
         ("an allergy that is type I", ["Type I allergy"]),
         ("I have an allergy of some type", []),  # who speaks is no numeral
+        ("for 3 years now I'm tired", []),  # a name of numbers and letters is found as it is written alone
+        ("3-M syndrome 3", ["3-M syndrome 3"]),
     ],
 )
 def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, text: str, names: list[str]) -> None:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match
 from kgmed.graph.joining import short_form
-from kgmed.graph.names import Fuzzy, Near, Rewordings, canonical_words, contradicts
+from kgmed.graph.names import Fuzzy, Near, Rewordings, canonical_words, contradicts, is_spoken
 from kgmed.graph.vectors import Names, nearest_by_ngrams, open_names
 from kgmed.language.affixes import is_form, is_telling, is_turning
+from kgmed.language.lay import porter2
 from kgmed.language.negation import Spans
 from kgmed.language.text import fold_word, has_cjk, normalise
 from kgmed.models.base import Encoder
 from kgmed.pipeline import Fact, Linker, note
-from kgmed.question.model import asking_spans
+from kgmed.question.model import asking_spans, asking_words
 from kgmed.records import Entity, Link, Mention
 from kgmed.triples import CHOSEN
 
@@ -233,9 +234,10 @@ class Reworded:
 class Misspelled:
     """The entities that have a name nearly spelled like it: what one slip of the pen makes of it, two if it is long.
 
-    A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number, and nothing
-    is a slip of a symbol (France, FANCE; SELENON, SELENOI). A drug may have one slip, not in its first letter and in no
-    Chinese name, where every character counts (头孢克洛, 头孢克肟).
+    A word that other names know ("lysine" for "glycine"), or that the graph describes things in ("storing" for
+    "snoring"), is no slip, nor is an opposite or another number, and nothing is a slip of a symbol (France, FANCE;
+    SELENON, SELENOI). A drug may have one slip, not in its first letter and in no Chinese name, where every character
+    counts (头孢克洛, 头孢克肟).
     """
 
     graph: LocalGraph
@@ -275,7 +277,12 @@ class Misspelled:
         if OSA.distance(written, name) > 1 + (len(written) >= _LONG):
             return False
         strange = [w for w in map(fold_word, written.split()) if w not in other]
-        return not any(self.names.knows(w) for w in strange)
+        return not any(self.names.knows(w) for w in strange) and not self._is_word(written, name)
+
+    def _is_word(self, written: str, name: str) -> bool:
+        """Whether what is written is one English word that means another thing than the name: storing, hoping."""
+        asks = written in asking_words() or is_spoken(self.graph, written)
+        return asks and written.isalpha() and written.isascii() and porter2(written) != porter2(name)
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""

@@ -116,8 +116,6 @@ def _list(heading: str) -> frozenset[str]:
     return frozenset(vocabulary.members("word_lists", f"everyday {heading}"))
 
 
-# The stretches of a question that name entities: the graph's own names, and phrases that may mean an entity.
-
 # --- Leaves out the words by which a question asks: "side effects" in "What are the side effects of X?" names nothing.
 
 

@@ -79,10 +79,8 @@ _DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fe
     stop stops cause causes caused causing trigger triggers lead leads
     """.split()  # noqa: SIM905
 )
-_ANY = frozenset(  # names no medicine
-    """
-    drug drugs medication medications medicine medicines medicament medicaments treatment therapy
-    """.split()  # noqa: SIM905
+_ANY = frozenset(
+    "drug drugs medication medications medicine medicines medicament medicaments treatment therapy".split()  # noqa: SIM905
 )
 _NO_PART = frozenset({"kid", "kids", "use", "used", "uses"})  # "a kid with X syndrome" has no KID syndrome
 _BREAKS = frozenset(".!?;:,\n")
@@ -246,9 +244,19 @@ def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     own = set(words)
     between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
     turned = any(w.text in _DOING or canonical_words(w.text) & TURNING for w in between)
-    counted = {w.end + 1 for w in own}  # "type I": the numeral stands behind a word of the name, "I have" does not
-    turned |= any(w.text == "i" and w.start not in counted for w in words)
+    turned |= any(_counts(w.text) and not _beside(text, w, own) for w in words)  # "3 years now I'm"
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
+
+
+def _counts(word: str) -> bool:
+    """Whether a word is a number or a single letter: by itself it names nothing."""
+    return len(word) == 1 or not any(c.isalpha() for c in word)
+
+
+def _beside(text: str, word: Token, own: set[Token]) -> bool:
+    """Whether a number or letter of a name stands beside one of the name's words, or has "type" between."""
+    gaps = (text[min(w.end, word.end) : max(w.start, word.start)] for w in own if not _counts(w.text))
+    return any(canonical_words(gap) <= {"type"} and not set(gap) & _BREAKS for gap in gaps)
 
 
 def _of_two(text: str, clause: list[Token], words: list[Token], whole: list[Mention]) -> bool:
