@@ -147,12 +147,13 @@ def test_a_fetch_that_ends_by_a_fault_of_our_own_has_failed_and_can_be_tried_aga
 
 def test_a_graph_that_is_built_is_asked_with_the_others_without_a_new_start(tmp_path: Path) -> None:
     (tmp_path / "own.tsv").write_text("Zorblat syndrome\thas_symptom\tPurple toes\n", encoding="utf-8")
-    cases = replace(served.cases_of(keep=False), fetches=Fetches(lambda *_: None))
+    fetches = Fetches(lambda *_: None)
+    cases = replace(served.cases_of(keep=False), fetches=fetches)
     before = cases.graphs
     library.build_graph("zz-own", tmp_path / "own.tsv")
     try:
-        cases.fetches.begin("zz-own", lambda *_: None, then=cases.serve_also)
-        assert until(lambda: cases.fetches.states["zz-own"].doing == "done")
+        fetches.begin("zz-own", lambda *_: None, then=cases.serve_also)
+        assert until(lambda: fetches.states["zz-own"].doing == "done")
         assert cases.graphs == (*before, "zz-own")
         assert "Purple toes" in cases.ask(AskRequest(question="What are the symptoms of Zorblat syndrome?")).answer.text
         assert [g.name for g in cases.list_graphs()][-1] == "zz-own"
