@@ -172,7 +172,6 @@ def check(
 
 
 def _show(found: "Checking") -> None:
-    """The figures as two tables."""
     from kgmed.evaluate.checking import KINDS, LABELS
 
     kinds = [(kind, found.right(kind)) for kind in KINDS]

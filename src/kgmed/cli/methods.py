@@ -100,7 +100,6 @@ def _listed() -> list["Method"]:
 
 
 def _described(method: "Method") -> dict[str, object]:
-    """What a method is, and its numbers."""
     about = method.about
     return {
         "name": method.name,

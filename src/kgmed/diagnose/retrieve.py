@@ -233,7 +233,6 @@ def count_fitting(model: DiagnosisEngine, present: Sequence[Nodes]) -> Floats:
 
 
 def _name(model: DiagnosisEngine, disease: int) -> str:
-    """The name of a disease by its place."""
     return model.graph.at(int(model.world.diseases[disease])).name
 
 

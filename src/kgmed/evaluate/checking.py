@@ -161,7 +161,6 @@ class Maker:
         return [triple, *self.draw.sample(rest, min(len(rest), 5))]
 
     def _of(self, triple: Triple, shape: str) -> Iterator[CheckCase]:
-        """The sentences of a triple."""
         role, siblings = triple.relation.role, self._siblings(triple)
         others = [self._siblings(self._triple(self._role())) for _ in range(_PIECES)]
         evidence = self._evidence([siblings, *others])

@@ -390,7 +390,6 @@ class _StoodIn(NamedMethods):
         return session_with(self._session, self.config, self.stand_in)
 
     def session(self, model: str = "") -> Session:
-        """The session with the stand-in."""
         return self._with_it
 
 
@@ -459,7 +458,6 @@ def _tokens(book: Ledger) -> Taken:
 
 
 def _price(name: str, trial: Evaluation) -> Price | None:
-    """What a method's model costs, as `price_of` has it."""
     model = controlled(name).model or trial.config.llm
     url = dict(trial.servers).get(model) or trial.config.base_url
     return price_of(model, trial.config.replace(base_url=url))

@@ -337,7 +337,6 @@ def _fits(name: str) -> bool:
 
 
 def _ids(graph: LocalGraph, *names: str) -> Iterator[str]:
-    """The ids of the entities of those names."""
     return (m.entity.id for name in names if name for m in graph.lookup(name))
 
 

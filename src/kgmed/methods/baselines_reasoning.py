@@ -160,7 +160,6 @@ class VerifiedReader:
         return Answer(unverified, abstained=True, limits=f"refused: {', '.join(why)}", reasoning=said, reader=reader)
 
     def _drafted(self, question: Question, shown: Context, refused: list[str]) -> str:
-        """An answer from the evidence shown."""
         steps = Steps(self.llm, "kalmv", self.answer_tokens, self.prompts, self.tally)
         whole = partial(usable_answer, question=question)
         return steps.ask("answer", question, whole, refused="\n".join(refused) or "-", **_fenced(question, shown))
@@ -175,7 +174,6 @@ class VerifiedReader:
 
 
 def _fenced(question: Question, shown: Context, said: str = "") -> dict[str, str]:
-    """The holes for the evidence shown."""
     fence = fence_for("\n".join([shown.text, whole_question(question), said]))
     return {"fence": FENCE + fence, "evidence": shown.text}
 
@@ -227,7 +225,6 @@ class SummarisedReader:
         return read_or(partial(steps.read, "summarise", question, context, short_text, answer=name), (0, ""))[1]
 
     def _scores(self, question: Question, names: Sequence[str], summaries: Sequence[str]) -> list[float]:
-        """One score a candidate."""
         ask = self._steps(self.check_tokens).ask
         rows = zip(names, summaries, strict=True)
         valid = partial(ask, "valid", question, says_yes)

@@ -122,12 +122,10 @@ class Review:
         return triple_evidence(fits[0], (head, tail)) if fits else None
 
     def _entity(self, name: str) -> Entity | None:
-        """The entity that a name is linked to."""
         links = self.link([Mention(name, name, -1, -1)])
         return links[0].entity if links else None
 
     def _edges(self, head: Entity, tail: Entity) -> list[Triple]:
-        """The triples from one entity to another."""
         start, end, out = self.graph.number(head.id), self.graph.number(tail.id), self.graph.adjacency.out
         first = int(out.indptr[start])
         places = first + np.searchsorted(out.neighbour[first : out.indptr[start + 1]], [end, end + 1])
@@ -224,7 +222,6 @@ class Reviewed:
         return self._read(lambda: ask(asked.messages(text=stem)), "terms")
 
     def _revised(self, question: Question, refused: Sequence[Said]) -> list[Said]:
-        """The triples as the model puts them right."""
         listed = "\n".join(json.dumps(one, ensure_ascii=False) for one in refused)
         return self._triples("revise", question, question=whole_question(question), triples=listed)
 

@@ -143,7 +143,6 @@ class PatientSubgraph:
         return [piece for disease in listed if disease for piece in self._around(disease, there)]
 
     def _disease(self, name: str) -> Entity | None:
-        """The disease of that name in the graph."""
         found = [m.entity for m in self.graph.lookup(name)]
         return next((e for e in found if e.kind == "disease"), None)
 

@@ -343,7 +343,6 @@ def _reading(part: str, model: str | Path) -> Iterator[None]:
 
 
 def _short(error: Exception) -> str:
-    """What an error says, in a line."""
     return " ".join(str(error).split())[:200]
 
 

@@ -358,7 +358,6 @@ class Labeller:
         return [sorted(one, key=lambda f: (f.parts, f.kind)) for one in made]
 
     def _pieces(self, number: int, words: Sequence[Unit]) -> Iterator[_Piece]:
-        """The windows of a text."""
         for window in windows(len(words), self.architecture.window, self.architecture.overlap):
             yield _Piece(number, window, [u.text for u in words[window.start : window.end]])
 

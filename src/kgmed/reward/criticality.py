@@ -248,7 +248,6 @@ class NearestCriticality:
         return scores
 
     def _near(self, findings: Sequence[str]) -> list[str]:
-        """The names of the nearest diseases."""
         nodes = [self.store.number(m.entity.id) for name in findings for m in self.store.lookup(name)[:1]]
         disease, finding, _ = self._edges
         there = np.isin(finding, nodes)

@@ -337,7 +337,6 @@ class _Judge:
     asked: str
 
     def of(self, said: ClaimedPair) -> Claim:
-        """One claim of two places."""
         near = [*self.known.between(said.left, said.right), *self._texts_about(said)]
         far = self._graph(said) if self.graph else []
         made = Claim(said.left.name, _named(said), said.right.name, said.denied)
@@ -360,7 +359,6 @@ class _Judge:
         return [t for a, b in _both(said) for t in self.known.around(a).values() if _names(t, self._word(b))]
 
     def _graph(self, said: ClaimedPair) -> list[Triple]:
-        """What the graph says of both places."""
         if self.graph is None:
             return []
         texts = (t for a, b in _both(said) for t in self.graph.texts(a) if _names(t, self._word(b)))
@@ -585,7 +583,6 @@ def _other_number(said: Quantity, known: Sequence[Quantity]) -> bool:
 
 
 def _without_cues(text: str) -> str:
-    """The text without words that claim something."""
     for start, end, _ in reversed(cues(text)):
         text = f"{text[:start]}, {text[end:]}"
     return vocabulary.listed("links of a claim").sub(",", text)

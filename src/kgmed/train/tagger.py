@@ -77,7 +77,6 @@ def examples(samples: Sequence[Sample], a: Architecture, lost: Unlearnable) -> l
 
 
 def _windows(sample: Sample, a: Architecture, lost: Unlearnable) -> Iterator[Example]:
-    """The windows of one sample."""
     found = units(sample.text)
     entities = _numbered(sample, lost)
     held: set[w2ner.GridEntity] = set()
@@ -129,8 +128,6 @@ class TrainingOutput:
 
 @dataclass
 class _State:
-    """How far a run has come."""
-
     epoch: int = 0
     best: float = -1.0  # F1 on dev
     best_epoch: int = 0
@@ -173,8 +170,6 @@ def train(
 
 
 class _Run:
-    """One training in one folder."""
-
     def __init__(
         self, parts: Parts, folder: Path, plan: TaggerPlan, training: Training, network: W2NER, tell: TrainingOutput
     ) -> None:
@@ -251,7 +246,6 @@ class _Run:
         return total / len(batches)
 
     def labeller(self) -> Labeller:
-        """The network as it is now, at work."""
         return Labeller(self.network, self.plan.kinds, self.plan.architecture)
 
     def _tensors(self) -> dict[str, Tensor]:
@@ -335,7 +329,6 @@ def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, f
 
 
 def _plain(score: metrics.NerScore) -> dict[str, float]:
-    """A score as plain data."""
     return {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
 
 

@@ -140,7 +140,6 @@ def _rows(path: Path) -> Iterator[tuple[Path, int, str, object]]:
 
 
 def _dialogue(path: Path, number: int, key: str, row: object) -> Dialogue:
-    """A dialogue of the file, checked."""
     whole: dict[str, Any] = row if isinstance(row, dict) else {"dialogs": row}
     turns, disease = whole.get("dialogs"), whole.get("disease_tag", "")
     asked = whole.get("symptoms_by_doctor_dialog", {})

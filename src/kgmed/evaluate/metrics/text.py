@@ -58,11 +58,7 @@ def _porter() -> "_Stemmer":
 
 
 class _Stemmer(Protocol):
-    """What is used of a stemmer."""
-
-    def stem(self, word: str, /) -> str:
-        """The stem of a word."""
-        ...
+    def stem(self, word: str, /) -> str: ...
 
 
 # --- BLEU-1 to BLEU-4 (Papineni et al. 2002): cumulative, with brevity penalty, against all references, not smoothed.
