@@ -339,7 +339,7 @@ class _Judge:
     def of(self, said: ClaimedPair) -> Claim:
         near = [*self.known.between(said.left, said.right), *self._texts_about(said)]
         far = self._graph(said) if self.graph else []
-        made = Claim(said.left.name, _named(said), said.right.name, said.denied)
+        made = Claim(said.left.name, "/".join(sorted(said.roles)), said.right.name, said.denied)
         stated = any(t.relation.role is Role.FINDING for t in (*near, *far))
         opposed = {
             w: [t for t in rows if _opposes(said, t, stated=stated)] for w, rows in (("evidence", near), ("graph", far))
@@ -485,11 +485,6 @@ def _plain() -> tuple[frozenset[str], re.Pattern[str]]:
 
 def _both(said: ClaimedPair) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
     return (said.left, said.right), (said.right, said.left)
-
-
-def _named(said: ClaimedPair) -> str:
-    """What a claim says, as roles."""
-    return "/".join(sorted(said.roles))
 
 
 def _lower(label: str, where: str) -> str:

@@ -325,11 +325,7 @@ def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, f
     gold = [list(s.entities) for s in samples]
     named = {"all": metrics.score(found, gold), "all, type not counted": metrics.score(found, gold, typed=False)}
     named |= {f"type {kind}": score for kind, score in metrics.by_kind(found, gold).items()}
-    return {name: _plain(score) for name, score in named.items()}
-
-
-def _plain(score: metrics.NerScore) -> dict[str, float]:
-    return {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
+    return {name: {**asdict(s), "precision": s.precision, "recall": s.recall, "f1": s.f1} for name, s in named.items()}
 
 
 def _line(scores: dict[str, float]) -> str:
