@@ -188,7 +188,12 @@ class TransformersLM:
 
     @cached_property
     def _weights(self) -> str:
-        return _sampled(self._model)
+        """The beginning of a hash over some 64 numbers of every weight of the model."""
+        digest = hashlib.sha256()
+        for weight in self._model.parameters():
+            flat = weight.detach().flatten()
+            digest.update(flat[:: max(1, len(flat) // 64)].double().cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -326,15 +331,6 @@ class TransformersLM:
 def _whole(text: str) -> str:
     """The text without halves of characters, which tokenizers cannot read."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _sampled(model: Any) -> str:
-    """The beginning of a hash over some 64 numbers of every weight of a model."""
-    digest = hashlib.sha256()
-    for weight in model.parameters():
-        flat = weight.detach().flatten()
-        digest.update(flat[:: max(1, len(flat) // 64)].double().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _limit(model: Any) -> int:
