@@ -149,7 +149,6 @@ app = typer.Typer(
 
 
 def _version(wanted: bool) -> None:
-    """Print the version and end."""
     if wanted:
         from kgmed import __version__
 

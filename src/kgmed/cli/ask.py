@@ -553,7 +553,6 @@ def _question(words: list[str] | None, file: Path | None) -> str:
 
 
 def _choices(texts: list[str]) -> dict[str, str]:
-    """The options by letter."""
     found: dict[str, str] = {}
     for letter, meaning in map(_choice, texts):
         if letter in found:
@@ -563,7 +562,6 @@ def _choices(texts: list[str]) -> dict[str, str]:
 
 
 def _choice(text: str) -> tuple[str, str]:
-    """The letter and the text of an option."""
     letter, equals, meaning = text.partition("=")
     if not (equals and letter.strip() and meaning.strip()):
         raise BadInput(f"the option {text!r} is not of the form A=TEXT")

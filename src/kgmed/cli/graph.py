@@ -652,7 +652,6 @@ def _triples(found: Sequence[Triple]) -> None:
 
 
 def _counts(manifest: Manifest) -> str:
-    """The main counts of a graph on one line."""
     names = "entities", "triples", "relations", "aliases", "texts"
     return ", ".join(f"{manifest.counts.get(n, 0):,} {n}" for n in names)
 

@@ -18,7 +18,7 @@ from kgmed.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from kgmed.evaluate.checking import CheckCase, Checking, Share
-    from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
+    from kgmed.evaluate.linking import LinkingPlace
     from kgmed.evaluate.sheets import Filled
     from kgmed.graph.formats.releases import Document
     from kgmed.toolkit import Toolkit
@@ -42,7 +42,7 @@ def linking(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
-    from kgmed.evaluate.linking import Concepts, recall, spot
+    from kgmed.evaluate.linking import Concepts, LinkingCase, recall, spot
     from kgmed.records import Question
     from kgmed.session import open_session
     from kgmed.toolkit import Toolkit
@@ -57,7 +57,7 @@ def linking(
         _traps(toolkit, number or 40, seeds, as_json=as_json)
         return
     concepts = Concepts(toolkit.graph)
-    cases = _cases(names, concepts)
+    cases = [LinkingCase(name, concepts(ids)) for name, ids in names]
     known, unknown = [c for c in cases if c.right], [c for c in cases if not c.right]
     found = asdict(r := recall(toolkit.link, known)) | {"s.e.": r.error, "precision": r.precision} if known else {}
     told: dict[str, Any] = {
@@ -115,12 +115,6 @@ def _read_texts(name: str, data: Path, part: str, number: int) -> "tuple[list[Do
     return documents, list(marked)
 
 
-def _cases(names: Names, concepts: "Concepts") -> "list[LinkingCase]":
-    from kgmed.evaluate.linking import LinkingCase as Case
-
-    return [Case(name, concepts(ids)) for name, ids in names]
-
-
 def _text(document: "Document") -> "tuple[str, Sequence[LinkingPlace]]":
     from kgmed.evaluate.linking import LinkingPlace as Place
 
@@ -172,7 +166,6 @@ def check(
 
 
 def _show(found: "Checking") -> None:
-    """The figures as two tables."""
     from kgmed.evaluate.checking import KINDS, LABELS
 
     kinds = [(kind, found.right(kind)) for kind in KINDS]

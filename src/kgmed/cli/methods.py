@@ -1,6 +1,6 @@
 """`kgmed methods`: what each method is, and all of them on the same questions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +100,6 @@ def _listed() -> list["Method"]:
 
 
 def _described(method: "Method") -> dict[str, object]:
-    """What a method is, and its numbers."""
     about = method.about
     return {
         "name": method.name,
@@ -154,7 +153,8 @@ def try_methods(
 
     def ask(work: tuple[str, cost.TrialQuestion]) -> cost.MethodTrial:
         name, one = work
-        return cost.run_trial(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
+        # made where it is asked, so that a method that cannot be made is a failed trial as well
+        return cost.run_trial(lambda question: makers[name](kits[one.graph])(question), one, method=name, llm=model)
 
     with screen.progress("asking", f"of {len(wanted)} questions") as progress:
         for count, found in enumerate(cost.each(ask, left, threads), start=len(wanted) - len(left) + 1):
@@ -163,11 +163,6 @@ def try_methods(
                 cost.append_trial(out, found)
             progress(count)
     _print_trials([done[name, one.question.id, one.graph, model] for name, one in wanted], as_json=as_json)
-
-
-def _asking(make: Callable[..., Any], toolkit: Any) -> Callable[[Any], Any]:
-    """A function that asks one question, so that a method that cannot be made is a failed trial as well."""
-    return lambda question: make(toolkit)(question)
 
 
 def _print_trials(found: Sequence[Any], *, as_json: bool) -> None:

@@ -75,7 +75,6 @@ _COMPLETIONS: dict[str, Callable[[str], list[str]]] = {
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
-    """Print the help with every option and end."""
     if wanted:
         for option in context.command.params:
             option.hidden = False  # type: ignore[attr-defined]

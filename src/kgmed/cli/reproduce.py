@@ -226,7 +226,6 @@ def _said_before(
 
 
 def _total(said: "Sequence[tuple[str, Estimate]]", speed: float) -> str:
-    """The sum in a sentence."""
     every = [one for _, one in said]
     if not every:
         return "no model is asked"

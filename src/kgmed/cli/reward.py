@@ -276,7 +276,6 @@ def fitted_on(choice: "ScorerChoice", train: "tuple[Case, ...]", validation: "tu
 
 
 def _fitted(split: "Split", choice: "ScorerChoice") -> "Explaining":
-    """The scorer on the train and validation cases."""
     return split.fitted(lambda train, validation: fitted_on(choice, train, validation))
 
 

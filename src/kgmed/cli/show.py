@@ -239,7 +239,6 @@ class Page:
         return "".join(self._drawn(text, look) for text, look in pieces if text)
 
     def _drawn(self, text: str, look: Look) -> str:
-        """A text in its look."""
         if not self.styles:
             return text
         codes = ";".join(_CODES[name] for name in look.style.split())
@@ -248,7 +247,6 @@ class Page:
 
 
 def _looked(piece: Piece) -> tuple[str, Look]:
-    """The text of a piece and its look."""
     text, look = (piece, "") if isinstance(piece, str) else piece
     return text, Look(look) if isinstance(look, str) else look
 

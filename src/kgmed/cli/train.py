@@ -280,7 +280,6 @@ def compare(
 
 
 def _listed(text: str) -> list[str]:
-    """The words of a text with commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

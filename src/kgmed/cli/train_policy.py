@@ -294,7 +294,8 @@ def rlaif(
     from kgmed.train import stages
 
     settings, how = loop.settings(), tuning.tuning()
-    _known(way)
+    if way not in ("ppo", "grpo", "rloo"):
+        raise UnknownName("way of reinforcement", way, ("ppo", "grpo", "rloo"))
 
     def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
         by = _judge(judge, run, tuning, task)
@@ -302,12 +303,6 @@ def rlaif(
         return stages.reinforced(way, policy, task, reward, settings, watch, kind="rlaif", scored=by.name)  # type: ignore[arg-type]
 
     _train(cases, run, tuning, go)
-
-
-def _known(way: str) -> None:
-    """Raises `UnknownName` for a way of reinforcement that is none."""
-    if way not in ("ppo", "grpo", "rloo"):
-        raise UnknownName("way of reinforcement", way, ("ppo", "grpo", "rloo"))
 
 
 def _by_graph(

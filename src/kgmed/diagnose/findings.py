@@ -95,7 +95,6 @@ def _parts(model: DiagnosisEngine, node: int, name: str) -> list[int]:
 
 
 def _run_together(name: str) -> str:
-    """A name without what joins its parts."""
     return _JOINS.sub("", name)
 
 

@@ -85,7 +85,6 @@ class FindingNames:
             yield from (n for n in nodes if n != node and self.own(n) >= FEW)
 
     def _names(self, node: int) -> list[str]:
-        """The names of a finding."""
         return [self.graph.at(node).name.casefold(), *(t[::-1] for t in self._tail[self._owner == node].tolist())]
 
     def _is_place(self, node: int) -> bool:

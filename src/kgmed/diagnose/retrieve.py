@@ -233,7 +233,6 @@ def count_fitting(model: DiagnosisEngine, present: Sequence[Nodes]) -> Floats:
 
 
 def _name(model: DiagnosisEngine, disease: int) -> str:
-    """The name of a disease by its place."""
     return model.graph.at(int(model.world.diseases[disease])).name
 
 
@@ -305,9 +304,8 @@ class Consult:
         findings = findings_of(self.graph, links)
         own = {node for nodes in findings for node in nodes}
         several = [link.entity for link in findings.values()]  # more than once: a name made of several findings
-        named = [
-            e for e in _stated(links) if not cases or (self.graph.number(e.id) not in own and several.count(e) < 2)
-        ]
+        stated = dict.fromkeys(link.entity for link in links if not link.mention.negated)
+        named = [e for e in stated if not cases or (self.graph.number(e.id) not in own and several.count(e) < 2)]
         bare = (Evidence(entity.name, "neighbours", (), (entity,), 1.0) for entity in named)
         found = [card for card in map(self._card, bare) if card.triples]
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score) if cases else np.empty(0)
@@ -365,11 +363,6 @@ def _ask(model: DiagnosisEngine, diseases: Sequence[int], links: Sequence[Link],
     names = [map(model.graph.at, telling_apart(model, one, other, known)) for one, other in pairs]
     asked = [(e.name for e in mine if has_cjk(e.name) == (language in CJK_LANGUAGES)) for mine in names]
     return [", ".join(islice(mine, _ASKED)) for mine in asked]
-
-
-def _stated(links: Sequence[Link]) -> list[Entity]:
-    """The entities that a question names and does not deny, each once."""
-    return list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
 
 
 def first(asked: Sequence[Role]) -> tuple[Role, ...]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.graph.base import unique_numbers
+from kgmed.graph.base import indptr, unique_numbers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,17 +62,12 @@ def columns(row: Ints, column: Ints, value: Floats, *, rows: int, width: int) ->
     first = np.flatnonzero(np.diff(key, prepend=-1))
     value = np.maximum.reduceat(value, first) if len(first) else value
     column, row = np.divmod(key[first], rows)
-    return SparseColumns(starts(column, width), row, value.astype(np.float64))
+    return SparseColumns(indptr(column, width), row, value.astype(np.float64))
 
 
 def total(group: Ints, value: NDArray[Any], size: int) -> Floats:
     """The sum of the values of each of `size` groups (size,)."""
     return np.bincount(group, value, size).astype(np.float64)
-
-
-def starts(column: Ints, width: int) -> Ints:
-    """Where each of `width` groups begins (width + 1,), from the group of each entry."""
-    return np.concatenate([[0], np.cumsum(np.bincount(column, minlength=width))]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ def groups(number: Ints, member: Ints, size: int) -> Groups:
     """The groups of some pairs; equal pairs are kept once, a group's members ascend."""
     width = int(member.max(initial=0)) + 1
     number, member = np.divmod(unique_numbers(number * width + member), width)
-    return Groups(starts(number, size), member)
+    return Groups(indptr(number, size), member)
 
 
 def closure(child: Ints, parent: Ints, size: int) -> Groups:
@@ -124,4 +119,4 @@ def closure(child: Ints, parent: Ints, size: int) -> Groups:
         new = unique_numbers((new - new % size)[origin] + above)
         new = new[found[np.minimum(found.searchsorted(new), len(found) - 1)] != new]
         found = np.sort(np.concatenate([found, new]), kind="stable")
-    return Groups(starts(found // max(size, 1), size), found % max(size, 1))
+    return Groups(indptr(found // max(size, 1), size), found % max(size, 1))

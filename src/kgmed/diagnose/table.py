@@ -122,7 +122,6 @@ def read(graph: LocalGraph) -> DiseaseTable:
 
 
 def _columns(graph: LocalGraph) -> Arrays:
-    """The columns, read from the graph's triples."""
     diseases = np.sort(graph.of_kind("disease"))
     every = [ByRole(graph, role).objects(diseases) for role in ROLES]
     disease, node, edge = (np.concatenate([hops[i] for hops in every]).astype(np.int64) for i in range(3))

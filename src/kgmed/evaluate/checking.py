@@ -161,7 +161,6 @@ class Maker:
         return [triple, *self.draw.sample(rest, min(len(rest), 5))]
 
     def _of(self, triple: Triple, shape: str) -> Iterator[CheckCase]:
-        """The sentences of a triple."""
         role, siblings = triple.relation.role, self._siblings(triple)
         others = [self._siblings(self._triple(self._role())) for _ in range(_PIECES)]
         evidence = self._evidence([siblings, *others])
@@ -210,11 +209,8 @@ class Maker:
         name = fold(found.name)
         if found in mine or found == triple.subject or any(name in n or n in name for n in names):
             return False
-        broader = {n for e in mine if e.id for n in self._broader(e)}
+        broader = {n for e in mine if e.id for n in self.up.closure(self.graph.number(e.id), up=True)}
         return self.graph.number(found.id) not in broader
-
-    def _broader(self, entity: Entity) -> list[int]:
-        return list(self.up.closure(self.graph.number(entity.id), up=True))
 
     def _all(self, entity: Entity) -> list[Triple]:
         """All that the graph says of an entity, the other end as object."""

@@ -96,7 +96,8 @@ def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> 
     """
     if per_graph < 1:
         raise BadInput(f"ask at least 1 question of each graph, not {per_graph}")
-    rows = [json.loads(line) for line in _text().splitlines()]
+    text = resources.files(__package__).joinpath("questions.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
     found = {graph: [_tried(row) for row in rows if row["graph"] == graph][:per_graph] for graph in graphs}
     if lacking := [graph for graph, asked in found.items() if not asked]:
         known = ", ".join(dict.fromkeys(row["graph"] for row in rows))
@@ -211,10 +212,6 @@ def _tried(row: dict[str, object]) -> TrialQuestion:
     options = row.get("options", {})
     pairs = tuple(options.items()) if isinstance(options, dict) else ()
     return TrialQuestion(str(row["graph"]), Question(str(row["text"]), pairs, id=str(row["id"])))
-
-
-def _text() -> str:
-    return resources.files(__package__).joinpath("questions.jsonl").read_text(encoding="utf-8")
 
 
 TWICE = 2  # times a step is asked: a reply that cannot be used is asked for once more
@@ -390,7 +387,6 @@ class _StoodIn(NamedMethods):
         return session_with(self._session, self.config, self.stand_in)
 
     def session(self, model: str = "") -> Session:
-        """The session with the stand-in."""
         return self._with_it
 
 
@@ -459,7 +455,6 @@ def _tokens(book: Ledger) -> Taken:
 
 
 def _price(name: str, trial: Evaluation) -> Price | None:
-    """What a method's model costs, as `price_of` has it."""
     model = controlled(name).model or trial.config.llm
     url = dict(trial.servers).get(model) or trial.config.base_url
     return price_of(model, trial.config.replace(base_url=url))

@@ -18,14 +18,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import xxhash
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
@@ -38,6 +36,7 @@ from kgmed.language.affixes import is_form
 from kgmed.language.text import LETTER, has_cjk, normalise
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.records import Entity, Evidence, Link, Mention, Question, Role, Run, Triple, is_verdict
+from kgmed.reward.cases import draw
 from kgmed.steps.family import medicines_of, substance
 from kgmed.toolkit import Toolkit
 
@@ -325,7 +324,7 @@ def _listed_names(graph: LocalGraph, *, substances: bool, seed: int) -> list[str
     kinds = SUBSTANCES if substances else {"disease", "symptom", "phenotype"}
     nodes = {int(n) for kind in kinds for n in graph.of_kind(kind)}
     wanted = {n.text for n in graph.names(scopes=(Scope.PREFERRED, Scope.EXACT)) if n.node in nodes and _fits(n.text)}
-    return sorted(wanted, key=lambda text: _draw(text, seed))
+    return sorted(wanted, key=lambda text: draw(text, seed))
 
 
 def _fits(name: str) -> bool:
@@ -337,7 +336,6 @@ def _fits(name: str) -> bool:
 
 
 def _ids(graph: LocalGraph, *names: str) -> Iterator[str]:
-    """The ids of the entities of those names."""
     return (m.entity.id for name in names if name for m in graph.lookup(name))
 
 
@@ -454,7 +452,7 @@ def _alike(names: Sequence[str], seed: int) -> Iterator[tuple[str, tuple[str, st
         for half in {name[: len(name) // 2].lower(), name[-(len(name) // 2) :].lower()}:
             if len(half) > 1:
                 halves.setdefault(half, []).append(name)
-    for name in sorted(names, key=lambda text: _draw(text, seed + 1)):
+    for name in sorted(names, key=lambda text: draw(text, seed + 1)):
         near = [
             *halves.get(name[: len(name) // 2].lower(), ())[:_EACH],
             *halves.get(name[-(len(name) // 2) :].lower(), ())[:_EACH],
@@ -476,9 +474,3 @@ def _rows(graph: LocalGraph, hidden: set[str]) -> Iterator[NodeRow]:
         entity = graph.at(node)
         if entity.id not in hidden:
             yield NodeRow(entity.id, name, entity.kind, aliases=tuple(aliases))
-
-
-@lru_cache(maxsize=1 << 16)
-def _draw(text: str, seed: int) -> int:
-    """A number that follows from a text and a seed alone."""
-    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), seed=seed)

@@ -527,7 +527,6 @@ def _acj(method: str, ratings: Sequence[Rating], wanted: int) -> Acj:
 
 
 def _values(ratings: Iterable[Rating]) -> Mapping[tuple[str, str], list[int]]:
-    """The ratings given to each item and method."""
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for r in ratings:
         if r.value is not None:

@@ -66,7 +66,6 @@ def _hash(said: bytes, of: str) -> str:
 
 
 def _plain(entry: Entry) -> bytes:
-    """What a line says."""
     data = {**entry.job._asdict(), "error": entry.error, "run": to_json(entry.run)}
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 

@@ -514,7 +514,6 @@ def _with_gains(of: PaperTable, found: Sequence[Reproduced]) -> list[Reproduced]
 
 
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
-    """The figures of one data set."""
     plan, log = reopened(folder, wanted.data).plan(), entries(folder)
     scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
@@ -553,7 +552,6 @@ def _metrics(wanted: Wanted, name: str) -> list[Metric]:
 def _figure(
     found: PaperTable, name: str, label: str, scored: Score, plan: Plan, log: Mapping[Any, Entry], alone: str
 ) -> Reproduced:
-    """One figure."""
     mine = [log[job] for job in plan.jobs()]
     items = {item.question.id: item for item in plan.items}
     runs = [e.run for e in mine if e.run is not None]

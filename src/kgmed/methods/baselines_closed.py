@@ -123,12 +123,10 @@ def unaided(toolkit: Toolkit | RemoteToolkit, name: str, read: Reader) -> Pipeli
 
 
 def _no_mentions(query: Query) -> list[Mention]:
-    """Nothing is looked for."""
     return []
 
 
 def _no_links(mentions: Sequence[Mention]) -> list[Link]:
-    """Nothing is linked."""
     return []
 
 
@@ -200,7 +198,6 @@ class TreeOfThought:
         return from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
 
     def _proposed(self, steps: Steps, question: Question, path: Sequence[str]) -> list[str]:
-        """The next thoughts that the model proposes."""
         key, shape = partial(nonempty_strings, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
         so_far = _numbered(path) or "-"
         return steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)[: self.width]

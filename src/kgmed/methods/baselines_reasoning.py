@@ -160,7 +160,6 @@ class VerifiedReader:
         return Answer(unverified, abstained=True, limits=f"refused: {', '.join(why)}", reasoning=said, reader=reader)
 
     def _drafted(self, question: Question, shown: Context, refused: list[str]) -> str:
-        """An answer from the evidence shown."""
         steps = Steps(self.llm, "kalmv", self.answer_tokens, self.prompts, self.tally)
         whole = partial(usable_answer, question=question)
         return steps.ask("answer", question, whole, refused="\n".join(refused) or "-", **_fenced(question, shown))
@@ -175,7 +174,6 @@ class VerifiedReader:
 
 
 def _fenced(question: Question, shown: Context, said: str = "") -> dict[str, str]:
-    """The holes for the evidence shown."""
     fence = fence_for("\n".join([shown.text, whole_question(question), said]))
     return {"fence": FENCE + fence, "evidence": shown.text}
 
@@ -208,7 +206,7 @@ class SummarisedReader:
         key, shape = partial(nonempty_strings, key="answers"), strings_schema("answers", least=1, most=self.most)
         propose = self._steps(self.candidate_tokens)
         asked = partial(propose.read, "candidates", question, context, count=str(self.most))
-        shown, said = read_or(partial(asked, key, shape), None) or asked(partial(_alone, question=question))
+        shown, said = read_or(partial(asked, key, shape), None) or asked(lambda reply: [usable_answer(reply, question)])
         names = said[: self.most]
         summaries = [self._summary(question, context, name) for name in names]
         scores = self._scores(question, names, summaries)
@@ -216,7 +214,8 @@ class SummarisedReader:
         reasoning = "\n".join(f"{n} ({s:g}): {text}" for n, s, text in zip(names, scores, summaries, strict=True))
         answer = cited_answer(_joined(names[best], summaries[best]), question, context, shown=shown, reader=reader,
                           reasoning=reasoning)  # fmt: skip
-        return _with_candidates(answer, names, scores)
+        found = (Candidate(name, score) for name, score in zip(names, scores, strict=True))
+        return replace(answer, candidates=tuple(sorted(found, key=lambda c: -c.score)))
 
     def _steps(self, max_tokens: int) -> Steps:
         return Steps(self.llm, "sure", max_tokens, self.prompts, self.tally)
@@ -227,7 +226,6 @@ class SummarisedReader:
         return read_or(partial(steps.read, "summarise", question, context, short_text, answer=name), (0, ""))[1]
 
     def _scores(self, question: Question, names: Sequence[str], summaries: Sequence[str]) -> list[float]:
-        """One score a candidate."""
         ask = self._steps(self.check_tokens).ask
         rows = zip(names, summaries, strict=True)
         valid = partial(ask, "valid", question, says_yes)
@@ -240,20 +238,9 @@ class SummarisedReader:
         return scores
 
 
-def _alone(reply: str, question: Question) -> list[str]:
-    """The one candidate that a reply is which lists none."""
-    return [usable_answer(reply, question)]
-
-
 def _joined(name: str, summary: str) -> str:
     """The candidate before its summary, where the summary does not name it."""
     return summary if name.casefold() in summary.casefold() else f"{name}. {summary}"
-
-
-def _with_candidates(answer: Answer, names: Sequence[str], scores: Sequence[float]) -> Answer:
-    """The answer with all candidates, best first."""
-    found = tuple(Candidate(name, score) for name, score in zip(names, scores, strict=True))
-    return replace(answer, candidates=tuple(sorted(found, key=lambda c: -c.score)))
 
 
 # --- Chain-of-Note: the model takes notes on each piece of evidence before it answers.

@@ -31,7 +31,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import NumberedChains, Rewritten
 from kgmed.steps.rank import BM25, Rerank, best
-from kgmed.steps.retrieve import Neighbours, PathRetriever, triple_evidence
+from kgmed.steps.retrieve import Neighbours, PathRetriever, other_end, triple_evidence
 from kgmed.toolkit import Toolkit
 
 # --- Retriever: a document for each disease, found by words or by vectors (MindMap's BM25 and embedding baselines).
@@ -76,12 +76,14 @@ class Documents:
         """The heaviest triples of each relation; of those that lead to the same entity the first."""
         groups: dict[str, dict[str, Triple]] = {}
         for t in self.graph.neighbours(entity.id, limit=self.limit):
-            groups.setdefault(t.relation.name, {}).setdefault(_other(t, entity).id, t)
+            groups.setdefault(t.relation.name, {}).setdefault(other_end(t, entity).id, t)
         return {name: list(group.values())[: self.listed] for name, group in groups.items()}
 
     def _written(self, entity: Entity, rows: dict[str, list[Triple]]) -> str:
         about = self.graph.entity(entity.id).description
-        parts = [f"{group[0].relation}: {', '.join(_other(t, entity).name for t in group)}" for group in rows.values()]
+        parts = [
+            f"{group[0].relation}: {', '.join(other_end(t, entity).name for t in group)}" for group in rows.values()
+        ]
         return one_line("; ".join([entity.name, *([about] if about else []), *parts]))
 
     @property
@@ -237,10 +239,6 @@ def _best(scores: NDArray[np.floating], keep: int) -> list[int]:
 def _asked(query: Query) -> str:
     """The question with its options and its guess."""
     return "\n".join([query.expanded, *(text for _, text in query.question.options)])
-
-
-def _other(triple: Triple, entity: Entity) -> Entity:
-    return triple.tail if triple.head == entity else triple.head
 
 
 # --- Retriever: the triples of the relations that a model chooses for each part of a question (KG-GPT, step 2).

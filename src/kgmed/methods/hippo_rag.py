@@ -104,7 +104,6 @@ class PageRanked:
         return list(found.values())
 
     def _ends(self, piece: Evidence) -> list[int]:
-        """The nodes of a triple."""
         return [self.graph.number(e.id) for t in piece.triples for e in (t.head, t.tail)]
 
 

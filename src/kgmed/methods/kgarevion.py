@@ -32,6 +32,7 @@ from kgmed.linking.by_model import AGAIN, KEY, of_question
 from kgmed.methods.baselines_closed import aided, both, model, reader
 from kgmed.models.asking import Malformed, Structured, Tally, strings_schema, values
 from kgmed.models.base import LLM, Encoder
+from kgmed.models.replies import bare_name
 from kgmed.pipeline import Fact, Linker, Pipeline, note
 from kgmed.prompts import ANSWER_TOKENS, prompt, task, whole_question
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Role, Triple
@@ -116,18 +117,16 @@ class Review:
         if head is None or tail is None:
             return Evidence(f"{said.head} — {said.relation} → {said.tail}", "model")
         meant = self._meant(said.relation)
-        roles = self._roles(meant)
+        roles = {r.role for r in self.graph.relations if str(r) == meant} - {Role.OTHER}
         edges = (*self._edges(head, tail), *self._edges(tail, head))
         fits = [t for t in edges if str(t.relation) == meant or t.relation.role in roles]
         return triple_evidence(fits[0], (head, tail)) if fits else None
 
     def _entity(self, name: str) -> Entity | None:
-        """The entity that a name is linked to."""
         links = self.link([Mention(name, name, -1, -1)])
         return links[0].entity if links else None
 
     def _edges(self, head: Entity, tail: Entity) -> list[Triple]:
-        """The triples from one entity to another."""
         start, end, out = self.graph.number(head.id), self.graph.number(tail.id), self.graph.adjacency.out
         first = int(out.indptr[start])
         places = first + np.searchsorted(out.neighbour[first : out.indptr[start + 1]], [end, end + 1])
@@ -135,19 +134,11 @@ class Review:
 
     def _meant(self, name: str) -> str:
         """The graph's relation that a model's is: that of its name, else the one whose name is nearest by vector."""
-        by_name = {_plain(one): one for one in self.relations}
-        if _plain(name) in by_name or not self.relations:
-            return by_name.get(_plain(name), "")
+        by_name = {bare_name(one): one for one in self.relations}
+        if bare_name(name) in by_name or not self.relations:
+            return by_name.get(bare_name(name), "")
         vectors = self.encoder([name, *self.relations])
         return self.relations[int(np.argmax(vectors[1:] @ vectors[0]))]
-
-    def _roles(self, name: str) -> set[Role]:
-        """The roles that relations of a name have, but for that of all the others."""
-        return {r.role for r in self.graph.relations if str(r) == name} - {Role.OTHER}
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.replace("_", " ").casefold().split())
 
 
 # --- Retriever: generate, review, revise.
@@ -179,13 +170,14 @@ class Reviewed:
         kept: dict[str, Evidence] = {}
         for last in [False] * self.rounds + [True]:
             verdicts = [(one, self.review(one)) for one in said]
-            kept |= {e.text: e for _, e in verdicts if e is not None and self._counts(e)}
+            kept |= {e.text: e for _, e in verdicts if e is not None and (e.triples or task().published)}
             said = [one for one, verdict in verdicts if verdict is None]
             if said:
                 note(Fact(f"{len(said)} triples of the model refused: the graph knows their ends and no such edge"))
             if last or not said:
                 break
-            said = self._revised(question, said)
+            listed = "\n".join(json.dumps(one, ensure_ascii=False) for one in said)
+            said = self._triples("revise", question, question=whole_question(question), triples=listed)
         return [*kept.values(), *self._beside(query, links, kept)]
 
     def _beside(self, query: Query, links: Sequence[Link], kept: Collection[str]) -> list[Evidence]:
@@ -197,10 +189,6 @@ class Reviewed:
             return [e for e in near if e.is_safety and e.text not in kept]
         note(f"no triple of the model is in the graph: the {self.similar} most similar ones are read")
         return Similarity(self.review.encoder, self.similar)(query, near)
-
-    def _counts(self, piece: Evidence) -> bool:
-        """Whether a triple that was not refused is shown."""
-        return bool(piece.triples) or task().published
 
     def _generated(self, question: Question) -> list[Said]:
         """The triples of every option, or of the question where it has none, or too many to be asked one by one."""
@@ -222,11 +210,6 @@ class Reviewed:
         shape, again = strings_schema(KEY[language]), AGAIN[language]
         ask = Structured(self.llm, parse, self.entity_tokens, again, self.tally, shape)
         return self._read(lambda: ask(asked.messages(text=stem)), "terms")
-
-    def _revised(self, question: Question, refused: Sequence[Said]) -> list[Said]:
-        """The triples as the model puts them right."""
-        listed = "\n".join(json.dumps(one, ensure_ascii=False) for one in refused)
-        return self._triples("revise", question, question=whole_question(question), triples=listed)
 
     def _triples(self, step: str, question: Question, /, **given: str) -> list[Said]:
         """The triples of a reply; none where it cannot be read."""

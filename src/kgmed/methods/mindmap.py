@@ -160,7 +160,6 @@ class Relevant:
         return [replace(e, id=f"N{i}") for i, e in enumerate(kept, start=1)]
 
     def _around(self, entity: Entity) -> list[Triple]:
-        """The triples at an entity."""
         return self.graph.neighbours(entity.id, limit=self.limit)
 
     def _scored(self, query: Query, found: Sequence[_Found]) -> list[_Scored]:
@@ -276,7 +275,6 @@ class AptPaths:
 
 
 def _other(scored: _Scored) -> Entity:
-    """The entity at the other end."""
     return scored.triple.tail if scored.triple.head == scored.at else scored.triple.head
 
 
@@ -424,7 +422,6 @@ class MindMapReader:
         return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
 
     def _job(self, query: Query) -> str:
-        """What is asked for."""
         if self.job != "auto":
             return self.job
         if query.question.options:
@@ -601,7 +598,6 @@ def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevanc
 
 
 def _candidates(toolkit: Toolkit, settings: MindMapSettings) -> Candidates:
-    """What mentions may be linked to."""
     if settings.link == "names":
         return toolkit.link
     return Dense(

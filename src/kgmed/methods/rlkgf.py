@@ -143,7 +143,6 @@ class PatientSubgraph:
         return [piece for disease in listed if disease for piece in self._around(disease, there)]
 
     def _disease(self, name: str) -> Entity | None:
-        """The disease of that name in the graph."""
         found = [m.entity for m in self.graph.lookup(name)]
         return next((e for e in found if e.kind == "disease"), None)
 
@@ -187,7 +186,7 @@ class ClosedListReader:
         steps = Steps(self.llm, "rlkgf", self.max_tokens, self.prompts, self.tally)
         shown, usable = 0, partial(usable_answer, question=bare)
         if self.form == "trained":
-            said = steps.ask("trained", replace(bare, text=_as_trained(bare, names)), _any_reply)
+            said = steps.ask("trained", replace(bare, text=_as_trained(bare, names)), str)
         elif context.cited:
             shown, said = steps.read("choose_kg", bare, context, usable, None, **listed)
         else:
@@ -209,18 +208,13 @@ class ClosedListReader:
         text = worded(words.case(case), names, words.language, **kinds)
         bare = replace(question, text=text, options=(), language=words.language)
         longest = max(told["longest"], 1)
-        said = Steps(self.llm, "rlkgf", longest, self.prompts, self.tally).ask("trained", bare, _any_reply)
+        said = Steps(self.llm, "rlkgf", longest, self.prompts, self.tally).ask("trained", bare, str)
         letters, own = zip(*question.options, strict=True) if question.options else ((), ())
         read = replace(question, options=tuple(zip(letters, words(own), strict=True)))
         answer, one = listed_answer(said, read), named_one(NamesIn(dict.fromkeys(names, ())), said)
         chosen = tuple(letter for letter, name in read.options if name == one)
         reader = f"{told['policy']} {self.llm.name}, as it was trained"
         return replace(answer, choices=chosen, abstained=answer.abstained and not chosen, reader=reader)
-
-
-def _any_reply(said: str) -> str:
-    """The reply: what names no disease is wrong, as it was in training."""
-    return said
 
 
 def _as_trained(asked: Question, names: Sequence[str]) -> str:

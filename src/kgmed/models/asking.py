@@ -237,11 +237,9 @@ class Structured(Generic[T]):
             return self._last(self._say((*messages, *more)))
 
     def _say(self, messages: Sequence[Message]) -> str:
-        """What the model says."""
         return ask_with_schema(self.llm, messages, self.schema, max_tokens=self.max_tokens).text
 
     def _last(self, said: str) -> T:
-        """What the second reply holds."""
         try:
             return self.parse(said)
         except Malformed as problem:
@@ -310,7 +308,6 @@ class _OpenBrackets:
         self._escaped: list[list[tuple[int, str]]] = [[]]  # by how many are open around them
 
     def open(self, place: int, mark: str) -> None:
-        """A bracket opens there."""
         one = (place, _PAIRS[mark[-1]])
         if mark[0] == "\\":
             self._escaped[-1].append(one)

@@ -116,7 +116,6 @@ class UseEncoder:
 
     @cached_property
     def _model(self) -> Any:
-        """The model, read from its package."""
         return _load()
 
 
@@ -365,7 +364,6 @@ class TransformerCrossEncoder:
         return scores
 
     def _scores(self, firsts: list[str], seconds: list[str]) -> NDArray[np.float32]:
-        """The scores of one batch."""
         import torch  # heavy
 
         tokens = _tokens(self._tokenizer, firsts, seconds, self._longest).to(self._device)

@@ -310,7 +310,7 @@ def _check_place(model: str | Path, needed: str) -> None:
     try:
         told = json.loads((path / needed).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path / needed} cannot be read ({_short(error)}); {_ANEW}") from None
+        raise BadInput(f"{path / needed} cannot be read ({short_error(error)}); {_ANEW}") from None
     if not isinstance(told, dict):
         raise BadInput(f"{path / needed} is no JSON object; {_ANEW}")
 
@@ -336,14 +336,14 @@ def _reading(part: str, model: str | Path) -> Iterator[None]:
                     f"the {part} in {model} is a pickle of more than tensors; get its safetensors"
                 ) from error
             of = "" if part == "model" else f"the {part} in "
-            raise BadInput(f"{of}{model} cannot be used: {_short(error)}; {_ANEW}") from error
+            raise BadInput(f"{of}{model} cannot be used: {short_error(error)}; {_ANEW}") from error
         if isinstance(error, OSError):  # no such name, no network
-            raise Unavailable(f"cannot load the {part} {model}: {_short(error)}") from error
-        raise ModelFailed(f"{model} is no model that can be used: {_short(error)}") from error
+            raise Unavailable(f"cannot load the {part} {model}: {short_error(error)}") from error
+        raise ModelFailed(f"{model} is no model that can be used: {short_error(error)}") from error
 
 
-def _short(error: Exception) -> str:
-    """What an error says, in a line."""
+def short_error(error: Exception) -> str:
+    """The first 200 characters of what an error says, on one line."""
     return " ".join(str(error).split())[:200]
 
 
@@ -360,7 +360,7 @@ def to_device(network: N, device: str) -> N:
     try:
         found: N = moved.to(device)
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"nothing can be computed on {device!r} ({_short(error)}); try cpu") from None
+        raise BadInput(f"nothing can be computed on {device!r} ({short_error(error)}); try cpu") from None
     return found
 
 
@@ -395,7 +395,7 @@ def adapted(folder: Path) -> str:
         named = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
     except (OSError, ValueError, AttributeError) as error:
         raise BadInput(
-            f"{folder / ADAPTER} cannot be read ({_short(error)}); train or fetch the adapter anew"
+            f"{folder / ADAPTER} cannot be read ({short_error(error)}); train or fetch the adapter anew"
         ) from None
     if not named or not isinstance(named, str):
         raise BadInput(f"{folder} does not say which model it adapts; name that as --llm and this as --adapter")

@@ -138,7 +138,6 @@ class Gguf:
         return [int(token) for token in answer["tokens"]]
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> dict[str, object]:
-        """What the server is asked."""
         return {
             "messages": [{"role": m.role, "content": without_tags(m.text)} for m in messages],
             "max_tokens": max_tokens,
@@ -167,13 +166,11 @@ class Gguf:
         return Reply(whole_characters(said) if cut else said, tokens, usage["completion_tokens"], self.name, cut)
 
     def _failure(self, problem: Mapping[str, Any]) -> ModelFailed:
-        """The error for what the server says is wrong."""
         if problem.get("type") == "exceed_context_size_error":
             return self._too_long(problem["n_prompt_tokens"], problem["n_ctx"])
         return ModelFailed(f"{self.name} failed: {_one_line(problem.get('message', problem))}")
 
     def _too_long(self, tokens: int, limit: int) -> PromptTooLong:
-        """The error for a prompt that does not fit."""
         message = f"{self.name} can read {limit} tokens at once and was given {tokens}; ask with less evidence"
         return PromptTooLong(message, tokens=tokens, limit=limit)
 
@@ -187,7 +184,6 @@ class _Chunks:
         self.reason = ""
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """The text in a chunk."""
         self.error = chunk.get("error") or self.error
         self.usage = chunk.get("usage") or self.usage
         choice: Mapping[str, Any] = next(iter(chunk.get("choices") or ()), {})
@@ -262,7 +258,6 @@ def _load(path: Path, *, threads: int, context: int, key: str) -> Any:
 
 
 def _one_line(problem: object) -> str:
-    """The first 300 characters of a message, on one line."""
     return " ".join(str(problem).split())[:300]
 
 

@@ -184,7 +184,6 @@ class Hosted:
 
 
 def _sdk(kind: str) -> Any:
-    """The module of that name."""
     try:
         return import_module(kind)  # heavy
     except ImportError as error:

@@ -88,7 +88,6 @@ def _prices(table: Mapping[str, object], path: Path) -> dict[str, Price]:
 
 
 def _price(name: str, entry: object, path: Path) -> Price:
-    """One entry of the table."""
     values: Mapping[str, object] = entry if isinstance(entry, dict) else {}
     known = set(values) == {"input", "output", "as_of"}
     money = [Decimal(v) for v in (values.get("input"), values.get("output")) if _is_money(v)]
@@ -100,7 +99,6 @@ def _price(name: str, entry: object, path: Path) -> Price:
 
 
 def _is_money(value: object) -> TypeGuard[int | Decimal]:
-    """Whether that can be a price."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return False
     return Decimal(value).is_finite() and Decimal(value) >= 0
@@ -260,7 +258,6 @@ class Metered(Passing):
                 attempt += 1
 
     def _pause(self, error: Busy, attempt: int) -> None:
-        """Wait before the next try."""
         self._add(Usage(retries=1, cost=self._cost(0, 0)))
         self._sleep(pause_before(attempt, after=error.after, first=1.0, jitter=0.5 + self._jitter.random() / 2))
 
@@ -318,7 +315,6 @@ class Metered(Passing):
         return None if self._price is None else self._price.of(tokens_in, tokens_out)
 
     def _add(self, taken: Usage, *, assumed: int = 0) -> None:
-        """Count what was taken."""
         with self._changed:
             self._usage = _sum(self._usage, _sum(taken, Usage(assumed=int(assumed), cost=self._cost(0, 0))))
 
@@ -359,7 +355,6 @@ def _sum(a: Usage, b: Usage) -> Usage:
 
 
 def _less(a: Usage, b: Usage) -> Usage:
-    """The first without the second."""
     cost = None if b.cost is None else -b.cost
     return _sum(a, Usage(-b.calls, -b.tokens_in, -b.tokens_out, cost))
 

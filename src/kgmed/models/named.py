@@ -71,7 +71,6 @@ class ReplyFile(CacheFile):
         return number
 
     def _reply(self, text: str, key: str) -> Reply:
-        """The reply in a row."""
         try:
             said, tokens_in, tokens_out, model, *check = row = json.loads(text)
             cut = check.pop(0) if check and isinstance(check[0], bool) else None
@@ -137,7 +136,6 @@ class Absent:
         raise self._absent()
 
     def _absent(self) -> Unavailable:
-        """That it is not here."""
         return Unavailable(f"the model {self.name} is not here; only what it said before can be replayed")
 
 
@@ -396,7 +394,6 @@ def llm_of(chosen: Config) -> LLM | None:
 
 
 def _model(chosen: Config) -> LLM:
-    """The model that is named."""
     here = {name: getattr(chosen, name) for name in HERE}
     others = (chosen.encoder, chosen.scorer)
     if any(other.startswith("local") for other in others) and not {"device"} & _form(chosen.llm)[1]:

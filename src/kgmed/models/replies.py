@@ -254,8 +254,8 @@ def known_strings(reply: str, key: str, known: Sequence[str]) -> list[str]:
     >>> known_strings('["Has symptom", "cures"]', "relations", ["has_symptom", "treats"])
     ['has_symptom']
     """
-    by_key = {_bare(name): name for name in known}
-    found = [by_key[_bare(text)] for text in strings(reply, key) if _bare(text) in by_key]
+    by_key = {bare_name(name): name for name in known}
+    found = [by_key[bare_name(text)] for text in strings(reply, key) if bare_name(text) in by_key]
     if not found:
         raise Malformed(f"it names none of: {', '.join(known)}")
     return list(dict.fromkeys(found))
@@ -284,14 +284,15 @@ def without_example(found: list[str], *, example: str, given: str) -> list[str]:
     >>> without_example(["Gout", "flu"], example='["gout", "cough"]', given="Is it flu?")
     ['flu']
     """
-    own, there = set(map(_bare, _QUOTED.findall(example))), _bare(given)
-    kept = [one for one in found if _bare(one) not in own or _bare(one) in there]
+    own, there = set(map(bare_name, _QUOTED.findall(example))), bare_name(given)
+    kept = [one for one in found if bare_name(one) not in own or bare_name(one) in there]
     if found and not kept:
         raise Malformed("it repeats the example and says nothing of what was asked")
     return kept
 
 
-def _bare(text: str) -> str:
+def bare_name(text: str) -> str:
+    """The name in small letters, with single blanks for what is between its words."""
     return " ".join(text.replace("_", " ").casefold().split())
 
 

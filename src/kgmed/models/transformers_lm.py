@@ -188,12 +188,15 @@ class TransformersLM:
 
     @cached_property
     def _weights(self) -> str:
-        """A sample of the weights."""
-        return _sampled(self._model)
+        """The beginning of a hash over some 64 numbers of every weight of the model."""
+        digest = hashlib.sha256()
+        for weight in self._model.parameters():
+            flat = weight.detach().flatten()
+            digest.update(flat[:: max(1, len(flat) // 64)].double().cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The tokens that end a reply."""
         return ends_of(self._model, self._tokenizer)
 
     @cached_property
@@ -248,7 +251,6 @@ class TransformersLM:
             return row_logprobs(self._model, rows, begins, self._device)
 
     def _asked(self, messages: Sequence[Message], max_tokens: int) -> RowRequest:
-        """The call in tokens."""
         asked = RowRequest(self._prompt(messages), max_tokens, sampling=sampling())
         if len(asked.prompt) + max_tokens > self.context:
             raise self._too_long(len(asked.prompt) + max_tokens)
@@ -272,11 +274,9 @@ class TransformersLM:
         return self._reply(asked, row)
 
     def _held(self, schema: Schema) -> SchemaState:
-        """What holds a reply to that schema."""
         return SchemaState(self._known, schema, self._ends)
 
     def _reply(self, asked: RowRequest, row: Sequence[int]) -> Reply:
-        """The reply in tokens."""
         said = self._tokenizer.decode(row, skip_special_tokens=True)
         cut = len(row) == asked.most
         return Reply(whole_characters(said) if cut else said, len(asked.prompt), len(row), self.name, cut)
@@ -324,7 +324,6 @@ class TransformersLM:
         return [*([int(begin)] if adds else []), *map(int, ids)]
 
     def _too_long(self, tokens: int) -> PromptTooLong:
-        """The error for a prompt that does not fit."""
         message = f"{self.name} can read {self.context} tokens at once and was given {tokens}; ask with less evidence"
         return PromptTooLong(message, tokens=tokens, limit=self.context)
 
@@ -332,15 +331,6 @@ class TransformersLM:
 def _whole(text: str) -> str:
     """The text without halves of characters, which tokenizers cannot read."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _sampled(model: Any) -> str:
-    """The beginning of a hash over some 64 numbers of every weight of a model."""
-    digest = hashlib.sha256()
-    for weight in model.parameters():
-        flat = weight.detach().flatten()
-        digest.update(flat[:: max(1, len(flat) // 64)].double().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _limit(model: Any) -> int:

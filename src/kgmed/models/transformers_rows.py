@@ -121,7 +121,6 @@ def computing(name: str) -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
-    """What an error says, in a line."""
     return " ".join(str(error).split())[:160] or type(error).__name__
 
 

@@ -21,7 +21,7 @@ from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import UseEncoder
-from kgmed.models.files import digest_of, load_transformer, to_device
+from kgmed.models.files import digest_of, load_transformer, short_error, to_device
 from kgmed.models.w2ner import (
     NONE,
     THW,
@@ -358,7 +358,6 @@ class Labeller:
         return [sorted(one, key=lambda f: (f.parts, f.kind)) for one in made]
 
     def _pieces(self, number: int, words: Sequence[Unit]) -> Iterator[_Piece]:
-        """The windows of a text."""
         for window in windows(len(words), self.architecture.window, self.architecture.overlap):
             yield _Piece(number, window, [u.text for u in words[window.start : window.end]])
 
@@ -486,7 +485,7 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], path: Path) 
         network.load_state_dict(dict(weights))
     except RuntimeError as e:
         raise SourceError(
-            path, 0, f"holds other weights than {PLAN} tells of ({_short(e)})", "train it again"
+            path, 0, f"holds other weights than {PLAN} tells of ({short_error(e)})", "train it again"
         ) from None
 
 
@@ -519,7 +518,7 @@ def _configured(folder: Path) -> Transformer:
         tokenizer = transformers.AutoTokenizer.from_pretrained(**here, trust_remote_code=False)
         return Transformer(transformers.AutoModel.from_config(config, trust_remote_code=False), tokenizer)
     except (OSError, ValueError, KeyError, RuntimeError) as e:
-        raise SourceError(folder, 0, f"is no encoder ({_short(e)})", "train it again") from None
+        raise SourceError(folder, 0, f"is no encoder ({short_error(e)})", "train it again") from None
 
 
 def _transformers() -> Any:
@@ -528,8 +527,3 @@ def _transformers() -> Any:
         return import_module("transformers")  # heavy
     except ImportError as e:
         raise Unavailable('a tagger on a transformer needs transformers: pip install "kgmed[train]"') from e
-
-
-def _short(error: Exception) -> str:
-    """What an error says, on one line."""
-    return " ".join(str(error).split())[:200]

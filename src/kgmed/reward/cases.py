@@ -183,14 +183,14 @@ def folds(cases: Sequence[Case], k: int, *, seed: int = 0) -> Iterator[tuple[Cas
     >>> [(len(t), len(v)) for t, v in folds(flu, 2)]
     [(2, 2), (2, 2)]
     """
-    order = sorted(range(len(cases)), key=lambda i: (cases[i].disease, _draw(cases[i].id, seed), i))
+    order = sorted(range(len(cases)), key=lambda i: (cases[i].disease, draw(cases[i].id, seed), i))
     fold = {case: place % k for place, case in enumerate(order)}
     for f in range(k):
         train = tuple(c for i, c in enumerate(cases) if fold[i] != f)
         yield train, tuple(c for i, c in enumerate(cases) if fold[i] == f)
 
 
-def _draw(key: str, seed: int) -> int:
+def draw(key: str, seed: int) -> int:
     """A number that follows from a key and a seed alone."""
     return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"), seed=seed)
 

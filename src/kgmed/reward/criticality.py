@@ -167,19 +167,14 @@ class Criticality:
         degree = np.maximum(links.sum(axis=0), _LEAST) ** _POWER[self.normalization]
         out = restart * degree
         many = out.sum(axis=1, keepdims=True)
-        transition = _joined(links)
+        head, tail = np.nonzero(np.triu(links))
+        triples = np.column_stack([head, np.zeros_like(head), tail])
+        transition = Transition.of(Adjacency.of(len(links), triples), links[head, tail])
         if self.iterate:
             scores = walk(transition, out / many, c=self.c, start=start, tolerance=1e-12).scores
         else:
             scores = closed_form(transition, out / many, c=self.c)
         return np.asarray(scores * many / degree, np.float64)
-
-
-def _joined(links: Floats) -> Transition:
-    """The walk's matrix of a symmetric matrix of weights, normalised by columns."""
-    head, tail = np.nonzero(np.triu(links))
-    triples = np.column_stack([head, np.zeros_like(head), tail])
-    return Transition.of(Adjacency.of(len(links), triples), links[head, tail])
 
 
 def _square(weight: Floats) -> Floats:
@@ -248,7 +243,6 @@ class NearestCriticality:
         return scores
 
     def _near(self, findings: Sequence[str]) -> list[str]:
-        """The names of the nearest diseases."""
         nodes = [self.store.number(m.entity.id) for name in findings for m in self.store.lookup(name)[:1]]
         disease, finding, _ = self._edges
         there = np.isin(finding, nodes)

@@ -226,6 +226,5 @@ def likeliest(
 
 
 def _log_softmax(values: Floats) -> Floats:
-    """The logarithm of the softmax of each row."""
     values = values - values.max(axis=1, keepdims=True)
     return np.asarray(values - np.log(np.exp(values).sum(axis=1, keepdims=True)), np.float64)

@@ -337,10 +337,9 @@ class _Judge:
     asked: str
 
     def of(self, said: ClaimedPair) -> Claim:
-        """One claim of two places."""
         near = [*self.known.between(said.left, said.right), *self._texts_about(said)]
         far = self._graph(said) if self.graph else []
-        made = Claim(said.left.name, _named(said), said.right.name, said.denied)
+        made = Claim(said.left.name, "/".join(sorted(said.roles)), said.right.name, said.denied)
         stated = any(t.relation.role is Role.FINDING for t in (*near, *far))
         opposed = {
             w: [t for t in rows if _opposes(said, t, stated=stated)] for w, rows in (("evidence", near), ("graph", far))
@@ -360,7 +359,6 @@ class _Judge:
         return [t for a, b in _both(said) for t in self.known.around(a).values() if _names(t, self._word(b))]
 
     def _graph(self, said: ClaimedPair) -> list[Triple]:
-        """What the graph says of both places."""
         if self.graph is None:
             return []
         texts = (t for a, b in _both(said) for t in self.graph.texts(a) if _names(t, self._word(b)))
@@ -489,11 +487,6 @@ def _both(said: ClaimedPair) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
     return (said.left, said.right), (said.right, said.left)
 
 
-def _named(said: ClaimedPair) -> str:
-    """What a claim says, as roles."""
-    return "/".join(sorted(said.roles))
-
-
 def _lower(label: str, where: str) -> str:
     """What only the graph supports is not in the evidence."""
     return "unsupported" if where == "graph" and label == "supported" else label
@@ -585,7 +578,6 @@ def _other_number(said: Quantity, known: Sequence[Quantity]) -> bool:
 
 
 def _without_cues(text: str) -> str:
-    """The text without words that claim something."""
     for start, end, _ in reversed(cues(text)):
         text = f"{text[:start]}, {text[end:]}"
     return vocabulary.listed("links of a claim").sub(",", text)

@@ -242,8 +242,6 @@ class Reading:
 
 @dataclass(slots=True)
 class _SideBySide:
-    """Entities side by side."""
-
     spots: list[Spot]
     before: list[str] = field(default_factory=list)  # what parts each from the one before
 

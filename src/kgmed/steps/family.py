@@ -377,7 +377,6 @@ class Family:
         return len(told) <= _LANGUAGES or sum(name in names for name in told) > 1
 
     def _kinds(self, own: Iterable[int]) -> Iterator[int]:
-        """The narrower entries."""
         is_a = ByRole(self.graph, Role.IS_A)
         for node in own:
             yield from (n for n, steps in is_a.closure(node, up=False).items() if steps)

@@ -227,7 +227,7 @@ def best(evidence: Sequence[Evidence], scores: NDArray[np.floating], keep: int) 
     """
     order = np.argsort(-scores, kind="stable").tolist()
     kept = [i for place, i in enumerate(order) if place < keep or evidence[i].is_safety]
-    return [_scored(evidence[i], float(scores[i])) for i in kept]
+    return [replace(evidence[i], score=float(scores[i])) for i in kept]
 
 
 def words_of(e: Evidence) -> str:
@@ -239,10 +239,6 @@ def words_of(e: Evidence) -> str:
     'gout has symptom toe pain'
     """
     return sentence_of(e.triples[0]) if e.kind == "triple" and len(e.triples) == 1 else e.text
-
-
-def _scored(e: Evidence, score: float) -> Evidence:
-    return Evidence(e.text, e.kind, e.triples, e.about, score, e.id)
 
 
 def _asked(query: Query, *, over_hypothesis: bool) -> str:

@@ -213,7 +213,7 @@ class LLMReader:
             choices=chosen,
             abstained=abstained,
             limits="; ".join(limits),
-            reasoning=_reasoning(reply),
+            reasoning=reply.thoughts or spoken(reply).thoughts,
         )
 
 
@@ -320,11 +320,6 @@ def expected_language(question: Question, said: str) -> str:
     ('', 'zh')
     """
     return "" if question.options and chosen_letters(without_marks(said), question.options) else language_of(question)
-
-
-def _reasoning(reply: Reply) -> str:
-    """What the model thought aloud before it answered."""
-    return reply.thoughts or spoken(reply).thoughts
 
 
 def abstains(said: str, choices: Sequence[str] = ()) -> bool:

@@ -216,11 +216,11 @@ def told(entity: Entity, rows: Sequence[Triple]) -> str:
     groups: dict[str, list[str]] = {}
     for t in rows:
         arrow = f"— {t.relation} →" if t.head == entity else f"← {t.relation} —"
-        groups.setdefault(arrow, []).append(_other(t, entity).name)
+        groups.setdefault(arrow, []).append(other_end(t, entity).name)
     return "; ".join(f"{arrow} {', '.join(names)}" for arrow, names in groups.items())
 
 
-def _other(triple: Triple, entity: Entity) -> Entity:
+def other_end(triple: Triple, entity: Entity) -> Entity:
     """The end of a triple that is not the entity."""
     return triple.tail if triple.head == entity else triple.head
 
@@ -229,7 +229,7 @@ def _one_way(entity: Entity, rows: list[Triple]) -> list[Triple]:
     """One triple for each neighbour: a graph that writes a fact both ways says it once."""
     kept: dict[Entity, Triple] = {}
     for t in rows:
-        kept.setdefault(_other(t, entity), t)
+        kept.setdefault(other_end(t, entity), t)
     return list(kept.values())
 
 

@@ -191,7 +191,11 @@ def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", set
     _same(path, state.settings, settings)
     try:
         restore(policy, {name.removeprefix("weight/"): t for name, t in tensors.items() if name.startswith("weight/")})
-        _restore_moments(policy, optimizer, tensors)
+        for name, parameter in policy.parameters().items():
+            start = f"adam/{name}/"
+            kept = {key.removeprefix(start): t.clone() for key, t in tensors.items() if key.startswith(start)}
+            if kept:
+                optimizer.state[parameter] = kept
         if "generator" in tensors:  # a run of TRL keeps its own
             generator.set_state(tensors["generator"])
     except (KeyError, RuntimeError, ValueError) as error:
@@ -252,11 +256,3 @@ def _moments(policy: Policy, optimizer: Any) -> dict[str, "Tensor"]:
     """The tensors of Adam's state, as name of the parameter/name in the state."""
     states = {name: optimizer.state.get(p, {}) for name, p in policy.parameters().items()}
     return {f"{name}/{key}": t for name, kept in states.items() for key, t in kept.items()}
-
-
-def _restore_moments(policy: Policy, optimizer: Any, tensors: dict[str, "Tensor"]) -> None:
-    for name, parameter in policy.parameters().items():
-        start = f"adam/{name}/"
-        kept = {key.removeprefix(start): t.clone() for key, t in tensors.items() if key.startswith(start)}
-        if kept:
-            optimizer.state[parameter] = kept

@@ -317,7 +317,6 @@ class _InBfloat16:
         return out
 
     def modules(self) -> Any:
-        """The modules of the decoder."""
         return self._body.modules()
 
 

@@ -148,5 +148,4 @@ def save(path: Path, made: dict[str, NDArray[Any]]) -> None:
 
 
 def _draw(text: str) -> int:
-    """A number that follows from a text."""
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))

@@ -245,7 +245,7 @@ def score_answers(policy: Policy, answers: Answers, at_once: int) -> tuple["Tens
     """Log-probabilities and values of answers (n, T), so many at once, without gradients."""
     torch = need("torch")
     with torch.no_grad():
-        parts = [policy.scores(answers.pick(rows)) for rows in _spans(range(len(answers)), at_once)]
+        parts = [policy.scores(answers.pick(rows)) for rows in spans(range(len(answers)), at_once)]
     return torch.cat([p.logp.cpu() for p in parts]), torch.cat([p.values.cpu() for p in parts])
 
 
@@ -279,11 +279,11 @@ def _epoch(
 ) -> Iterator[dict[str, float]]:
     """One pass over the answers, an optimiser step a batch; the mean loss over actions of each."""
     torch, there, trained = need("torch"), processes(), list(policy.parameters().values())
-    for batch in _spans(_order(rollout, settings, generator), settings.batch):
+    for batch in spans(_order(rollout, settings, generator), settings.batch):
         count = max(1.0, there.total(float(rollout.judged[batch].sum())))
         optimizer.zero_grad()
         parts = []
-        for rows in _spans(sorted(batch), settings.at_once):
+        for rows in spans(sorted(batch), settings.at_once):
             total, part = loss(policy, rollout, rows, settings)
             torch.autograd.backward(total / count)
             parts.append(part)
@@ -309,7 +309,7 @@ def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settin
         restore(policy, now)
 
 
-def _spans(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+def spans(rows: Sequence[int], size: int) -> Iterator[list[int]]:
     """The rows, so many at a time."""
     return (list(rows[i : i + size]) for i in range(0, len(rows), size))
 

@@ -151,7 +151,6 @@ def kept_verdicts(
 
 
 def _known(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[Pair, bool | None]:
-    """The verdicts in the rows of a file."""
     try:
         return {Pair(*row["pair"]): row["first"] for row in rows}
     except (KeyError, TypeError) as error:

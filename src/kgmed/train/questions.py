@@ -296,7 +296,6 @@ class _Data(NamedTuple):
 
 
 def _weighed(examples: Sequence[Example]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The weight and the fold of each example."""
     return np.array([e.weight * e.row.weight for e in examples], np.float32), np.array([e.part for e in examples])
 
 

@@ -60,7 +60,7 @@ def sft_steps(
             group["lr"] = settings.rate * (1 - (step - 1) / settings.steps if settings.decay else 1)
         rows = torch.randperm(len(questions), generator=generator)[: settings.batch].tolist()
         optimizer.zero_grad()
-        loss = sum(_backward(policy, questions, texts, part, len(rows)) for part in _parts(rows, settings.at_once))
+        loss = sum(_backward(policy, questions, texts, part, len(rows)) for part in ppo.spans(rows, settings.at_once))
         torch.nn.utils.clip_grad_norm_(list(policy.parameters().values()), settings.norm)
         optimizer.step()
         yield {"step": step, "loss": loss}
@@ -72,10 +72,6 @@ def _backward(policy: Policy, questions: Sequence[str], texts: Sequence[str], ro
     loss = -(policy.scores(answers).logp.cpu() * answers.mask).sum() / of
     need("torch").autograd.backward(loss)
     return float(loss.detach())
-
-
-def _parts(rows: list[int], size: int) -> Iterator[list[int]]:
-    return (rows[i : i + size] for i in range(0, len(rows), size))
 
 
 Labels = Literal["true", "random"]

@@ -77,7 +77,6 @@ def examples(samples: Sequence[Sample], a: Architecture, lost: Unlearnable) -> l
 
 
 def _windows(sample: Sample, a: Architecture, lost: Unlearnable) -> Iterator[Example]:
-    """The windows of one sample."""
     found = units(sample.text)
     entities = _numbered(sample, lost)
     held: set[w2ner.GridEntity] = set()
@@ -129,8 +128,6 @@ class TrainingOutput:
 
 @dataclass
 class _State:
-    """How far a run has come."""
-
     epoch: int = 0
     best: float = -1.0  # F1 on dev
     best_epoch: int = 0
@@ -173,8 +170,6 @@ def train(
 
 
 class _Run:
-    """One training in one folder."""
-
     def __init__(
         self, parts: Parts, folder: Path, plan: TaggerPlan, training: Training, network: W2NER, tell: TrainingOutput
     ) -> None:
@@ -251,7 +246,6 @@ class _Run:
         return total / len(batches)
 
     def labeller(self) -> Labeller:
-        """The network as it is now, at work."""
         return Labeller(self.network, self.plan.kinds, self.plan.architecture)
 
     def _tensors(self) -> dict[str, Tensor]:
@@ -331,12 +325,7 @@ def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, f
     gold = [list(s.entities) for s in samples]
     named = {"all": metrics.score(found, gold), "all, type not counted": metrics.score(found, gold, typed=False)}
     named |= {f"type {kind}": score for kind, score in metrics.by_kind(found, gold).items()}
-    return {name: _plain(score) for name, score in named.items()}
-
-
-def _plain(score: metrics.NerScore) -> dict[str, float]:
-    """A score as plain data."""
-    return {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
+    return {name: {**asdict(s), "precision": s.precision, "recall": s.recall, "f1": s.f1} for name, s in named.items()}
 
 
 def _line(scores: dict[str, float]) -> str:

@@ -150,11 +150,9 @@ class _Once:
 
     @property
     def diseases(self) -> tuple[str, ...]:
-        """The diseases of the scorer."""
         return self.scorer.diseases
 
     def __call__(self, cases: Sequence[Case]) -> Floats:
-        """The scorer's rows."""
         new = [case for case in dict.fromkeys(cases) if case not in self._known]
         self._known.update(zip(new, self.scorer(new), strict=True) if new else ())
         return np.array([self._known[case] for case in cases]).reshape(len(cases), len(self.diseases))

@@ -208,8 +208,6 @@ def _told(plan: TrainingPlan, each: int, model: Any) -> Any:
     """What writes our log, a row a round of so many optimiser steps, as a callback of transformers."""
 
     class Told(need("transformers").TrainerCallback):  # type: ignore[misc]
-        """Writes a row."""
-
         def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
             self.meter = Meter(plan.device)
             if state.is_world_process_zero:
@@ -231,7 +229,6 @@ def _told(plan: TrainingPlan, each: int, model: Any) -> Any:
 
 
 def _data(rows: Sequence[dict[str, Any]]) -> Any:
-    """Rows as a data set of the package datasets."""
     return need("datasets").Dataset.from_list(list(rows))
 
 

@@ -26,7 +26,6 @@ _KNOWN = tomllib.loads((resources.files(__package__) / "sets.toml").read_text(en
 
 
 def _described(name: str) -> DataSetInfo[Any]:
-    """The data set of a table."""
     found = _fields(name)
     listed = {key: tuple(value) for key, value in found.items() if isinstance(value, list)}
     reader, given = found.pop("read"), found.pop("with", {})

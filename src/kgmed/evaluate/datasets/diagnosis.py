@@ -140,7 +140,6 @@ def _rows(path: Path) -> Iterator[tuple[Path, int, str, object]]:
 
 
 def _dialogue(path: Path, number: int, key: str, row: object) -> Dialogue:
-    """A dialogue of the file, checked."""
     whole: dict[str, Any] = row if isinstance(row, dict) else {"dialogs": row}
     turns, disease = whole.get("dialogs"), whole.get("disease_tag", "")
     asked = whole.get("symptoms_by_doctor_dialog", {})
@@ -169,10 +168,6 @@ def _dialogue_case(path: Path, part: str, told: Dialogue, diseases: NamesIn, sym
 # --- The patients of each part of a set, by the form of its files; what is left out of them is told in `dropped`.
 
 
-def _goals(dropped: list[str], path: Path) -> dict[str, list[Case]]:
-    return goal_cases(path, dropped)
-
-
 def _dxformer(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
     return {part: dxformer_part(path, dropped) for part, path in (("train", train), ("test", test))}
 
@@ -183,13 +178,9 @@ def _ddxplus(dropped: list[str], train: Path, test: Path, conditions: Path, evid
     return {part: ddxplus_part(path, *names, dropped) for part, path in (("train", train), ("test", test))}
 
 
-def _dialogues(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
-    return dialogue_cases({"train": train, "test": test}, dropped)
-
-
 FORMS: Mapping[str, Callable[..., dict[str, list[Case]]]] = {
-    "goals": _goals,
+    "goals": lambda dropped, path: goal_cases(path, dropped),
     "dxformer": _dxformer,
     "ddxplus": _ddxplus,
-    "dialogues": _dialogues,
+    "dialogues": lambda dropped, train, test: dialogue_cases({"train": train, "test": test}, dropped),
 }

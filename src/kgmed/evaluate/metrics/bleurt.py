@@ -286,7 +286,6 @@ def read_bundle(prefix: Path) -> dict[str, NDArray[Any]]:
 
 
 def _values(data: NDArray[np.uint8], entry: StoredVariable) -> NDArray[Any]:
-    """The numbers of a variable."""
     found = data[entry.offset : entry.offset + entry.size]
     return np.frombuffer(found, _TYPES[entry.kind]).reshape(entry.shape)
 

@@ -58,11 +58,7 @@ def _porter() -> "_Stemmer":
 
 
 class _Stemmer(Protocol):
-    """What is used of a stemmer."""
-
-    def stem(self, word: str, /) -> str:
-        """The stem of a word."""
-        ...
+    def stem(self, word: str, /) -> str: ...
 
 
 # --- BLEU-1 to BLEU-4 (Papineni et al. 2002): cumulative, with brevity penalty, against all references, not smoothed.
@@ -165,12 +161,8 @@ def rouge_n(said: Sequence[str], wanted: Sequence[str], n: int) -> PRF:
     >>> rouge_n("the cat sat".split(), "the cat ran off".split(), 1)[:2]  # 2 of 3, 2 of 4
     (0.6666666666666666, 0.5)
     """
-    a, b = _rouge_grams(said, n), _rouge_grams(wanted, n)
+    a, b = _grams(said, n), _grams(wanted, n)
     return _prf((a & b).total(), a.total(), b.total())
-
-
-def _rouge_grams(text: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(text[i:] for i in range(n)), strict=False))
 
 
 def rouge_l(said: Sequence[str], wanted: Sequence[str]) -> PRF:

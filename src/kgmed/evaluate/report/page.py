@@ -72,7 +72,6 @@ def _shell(command: str) -> str:
 
 
 def _sources(piece: Evidence) -> list[str]:
-    """Where a piece of evidence comes from."""
     return list(dict.fromkeys(s for t in piece.triples for s in (t.source, *t.references) if s))
 
 

@@ -527,7 +527,6 @@ def command(study: Study) -> str:
 
 
 def _words(study: Study) -> Iterator[str]:
-    """The words of the command."""
     dataset, setup = _part(study.manifest, "dataset"), _part(study.manifest, "setup")
     yield from ("kgmed", "eval", "run", study.name, "--set", _without_folder(dataset.get("name", "")))
     for method in study.plan.methods:
