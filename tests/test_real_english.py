@@ -18,6 +18,10 @@ SAID = [  # question, what is said, what is not
     ("I have a stiff neck, fever and light hurts my eyes. What should I do?", ["Diseases that fit", "eningitis"], []),
     ("My daughter was diagnosed with Rett syndrome. What should we expect?", ["Findings of Rett syndrome"], []),
     ("It burns when I pee and I have to go every ten minutes.", ["Diseases that fit"], ["duration"]),
+    # what is told beside the sentence that asks is no subject, where that has one
+    ("I have Rett syndrome. What are the symptoms of Marfan syndrome?", ["gs of Marfan"], ["gs of Rett"]),
+    ("What are the symptoms of Marfan syndrome? I have Rett syndrome.", ["gs of Marfan"], ["gs of Rett"]),
+    ("What are the signs of Marfan syndrome? And those of Rett syndrome?", ["gs of Marfan", "gs of Rett"], []),
     # a place is not what is asked about
     ("How is rabies treated in Thailand?", ["Rabies"], ["“Thailand”"]),
     # how often a disease shows a finding

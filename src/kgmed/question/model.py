@@ -151,8 +151,26 @@ def sentences(text: str) -> list[str]:
     >>> sentences("My son, 2.5 y, has gout. What helps?? thanks")
     ['My son, 2.5 y, has gout.', ' What helps??', ' thanks']
     """
-    found = [s for s in _SENTENCE.findall(text) if not _EMPTY.fullmatch(s)] or [text]
+    return [text[a:b] for a, b in _places(text)]
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    found = [m.span() for m in _SENTENCE.finditer(text) if not _EMPTY.fullmatch(m[0])] or [(0, len(text))]
     return found if len(found) <= _FIRST + _LAST else found[:_FIRST] + found[-_LAST:]
+
+
+def asking(text: str, names: Sequence[Span], each: NDArray[np.float32], intent: Intent) -> Iterator[tuple[int, int]]:
+    """Where the sentences stand that ask for an intent, of `each` the scores (n, k + 1); the others tell.
+
+    Those are the one that asks most, those that end in a question mark, and those of which it is the likeliest intent.
+    """
+    for name in names:
+        if name.kind in MASKS:  # a stop inside of a masked name ends no sentence
+            text = f"{text[: name.start]}{'_' * (name.end - name.start)}{text[name.end :]}"
+    for at, (place, scores) in enumerate(zip(_places(text), each, strict=False)):
+        asks = at == each[:, -1].argmax() or text[slice(*place)].rstrip().endswith(("?", "？"))
+        if asks or CLASSES[scores[:-1].argmax()].removeprefix("not ") == intent:
+            yield place
 
 
 def ngrams_of(text: str) -> Iterator[str]:
@@ -418,12 +436,12 @@ class Model:
     share: tuple[float, float]
     encoder: str
 
-    def read(self, seen: Seen) -> tuple[NDArray[np.float32], int]:
-        """The score of each class (k,), and which sentence asks most."""
+    def read(self, seen: Seen) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The score of each class (k,), and of each sentence of each class and of how much it asks (n, k + 1)."""
         sentence = self.heads["sentence"]
         each = np.stack([sentence.scores(f) for f in seen.sentences])
         asks = shares_of(each[:, -1])
-        return asks @ each[:, :-1] + self.heads["whole"].scores(seen.whole), int(asks.argmax())
+        return asks @ each[:, :-1] + self.heads["whole"].scores(seen.whole), each
 
     def alone(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The probability of each class (k,) from the scores of n-grams alone."""

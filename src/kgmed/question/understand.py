@@ -27,6 +27,7 @@ from kgmed.question.model import (
     Model,
     Span,
     asked_of_encoder,
+    asking,
     asking_words,
     beside,
     by_intent,
@@ -209,7 +210,7 @@ class Trained:
         modes = [c.span for c in narrowed if c.kind == "mode"]
         named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
         spans = [Span(n.spans[0][0], end_of(text, n), n.kind) for n in named]
-        classes, seen = self._intents(text, spans, language)
+        classes, seen, each = self._intents(text, spans, language)
         shares, refusing = by_intent(classes)
         if language not in LANGUAGES:
             shares = _by_kinds(shares, {n.kind for n in named if n.links})
@@ -230,6 +231,7 @@ class Trained:
                     named,
                     slots,
                     narrowed,
+                    _outright(text, named, list(asking(text, spans, each, intent))),
                     negative=refusing.get(intent, False) or (turned and intent in _TURNED),
                     form=form,
                     sure=float(shares[_INTENTS.index(intent)]),
@@ -276,18 +278,20 @@ class Trained:
         said = [after for n, after in pairwise(found) if n in of_one]
         return [n for n in found if n not in said] if len(found) > 2 * len(said) else found
 
-    def _intents(self, text: str, spans: Sequence[Span], language: str) -> tuple[NDArray[np.float32], Features]:
-        """The probability of each class, and what the heads of form read."""
+    def _intents(
+        self, text: str, spans: Sequence[Span], language: str
+    ) -> tuple[NDArray[np.float32], Features, NDArray[np.float32]]:
+        """The probability of each class, what the heads of form read, and the scores of each sentence."""
         seen = features(text, spans)
-        scores, at = self.model.read(seen)
+        scores, each = self.model.read(seen)
+        at = int(each[:, -1].argmax())
         shares, read = self.model.alone(scores), beside(seen, at)
-        if self.encoder is None or (shares.max() >= SURE and language in LANGUAGES):
-            return shares, read
-        encoder = self.encoder()
-        if encoder.name != self.model.encoder:
-            return shares, read
-        vector = encoder([asked_of_encoder(text, spans, at)])[0]
-        return self.model.with_vector(scores, vector, language), read
+        if self.encoder is not None and (shares.max() < SURE or language not in LANGUAGES):
+            encoder = self.encoder()
+            if encoder.name == self.model.encoder:
+                vector = encoder([asked_of_encoder(text, spans, at)])[0]
+                shares = self.model.with_vector(scores, vector, language)
+        return shares, read, each
 
     def _count(self, seen: Features, shares: NDArray[np.float32], order: NDArray[Any]) -> int:
         """How many things are asked: one or two."""
@@ -433,23 +437,39 @@ _TURNED = frozenset(  # of which it may be asked what is not so
 _TWO_SIDED = frozenset({Intent.INTERACTIONS, Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.COMPARISON})
 
 
+def _outright(text: str, named: Sequence[Named], places: Sequence[Place]) -> list[Named]:
+    """What stands in some places of a text; nothing where it may refer back: "bladder cancer ... that tumour"."""
+    inside = [n for n in named if any(a <= at < b for a, b in places for at, _ in n.spans)]
+    told = [n.names[0].casefold() for n in named if n not in inside]
+    back = {m.end() + gap for m in vocabulary.listed("what refers back").finditer(text) for gap in (0, 1)}
+    refers = (back & {at for at, _ in n.spans} or any(t.endswith(n.names[0].casefold()) for t in told) for n in inside)
+    return [] if any(refers) else inside
+
+
 def _ask(
     intent: Intent,
     named: Sequence[Named],
     slots: Sequence[str],
     narrowed: tuple[Constraint, ...],
+    outright: Sequence[Named],
     *,
     negative: bool,
     form: Form,
     sure: float,
 ) -> Ask:
-    """The ask of an intent: its subject and object by their slots, of the kinds that the intent has."""
+    """The ask of an intent: its subject and object by their slots, of the kinds that the intent has.
+
+    Where some of those stand in a sentence that asks, `outright`, what is told outside is no subject.
+    """
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
     if kinds is ILL:
         there = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
+    one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
+    if one_sided and any(n.links and n.kind in kinds for n in subject if n in outright):
+        subject = [n for n in subject if n in outright]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
         subject = [n for n, _ in there if n.kind in kinds] or subject
     if intent is Intent.DOSE_CHANGE:  # what is stopped, not what it is taken for
