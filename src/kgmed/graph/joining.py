@@ -568,7 +568,6 @@ def _adds(one: str, other: str) -> bool:
 
 @vocabulary.kept()
 def _lines() -> dict[str, frozenset[int]]:
-    """The lines of the glossary by name."""
     found: dict[str, frozenset[int]] = {}
     for i, names in enumerate(glossary()):
         for name in names:
@@ -578,7 +577,6 @@ def _lines() -> dict[str, frozenset[int]]:
 
 
 def _lines_of(name: str) -> frozenset[int]:
-    """The lines of the glossary that have a name."""
     return _lines().get(name.casefold(), frozenset())
 
 

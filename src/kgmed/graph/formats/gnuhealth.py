@@ -242,7 +242,6 @@ def _rows(module: Module) -> Iterator[Row]:
 
 
 def _groups(module: Module) -> Iterator[Place]:
-    """The chapters and blocks."""
     groups = {r.id: r for r in module.records("data/disease_categories.xml")}
     for record in groups.values():
         if chapter := _CHAPTER.fullmatch(record["name"]):

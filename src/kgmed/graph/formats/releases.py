@@ -341,7 +341,6 @@ def read_babelon(path: Path | None, *, name: str = "", release: str = "") -> Sou
 
 
 def _babelon_rows(path: Path) -> Iterator[Row]:
-    """The rows of one file."""
     numbered = ((number, line.split("\t")) for number, line in lines(path) if line)
     head = next(numbered, (0, [""]))[1]
     if not _is_babelon(["\t".join(head)]):

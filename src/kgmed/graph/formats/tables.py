@@ -179,7 +179,6 @@ def first_map(path: Path) -> str:
 
 
 def _columns(path: Path) -> list[str]:
-    """The names of the columns of a delimited file."""
     check_file(path)
     return _cells(header_of(path)[1])
 
