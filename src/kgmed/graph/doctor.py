@@ -350,7 +350,6 @@ def _ambiguous(store: Store) -> Finding:
 
 
 def _ids(store: Store, nodes: list[int]) -> str:
-    """The first ids of some nodes."""
     more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
     return ", ".join(store.at(n).id for n in nodes[:_SHOWN]) + more
 

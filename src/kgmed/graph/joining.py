@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import Scope
-from kgmed.graph.grown import Earlier, among, distinct
+from kgmed.graph.grown import Earlier, among, distinct, owners
 from kgmed.graph.names import NAME_WORDS, contradicts
 from kgmed.graph.store.arrays import digests, key_hash
 from kgmed.graph.store.store import Store
@@ -230,7 +230,7 @@ class Joiner:
         self._group: dict[int, list[int]] = {}  # record -> all of its thing, which share this list
         self._why: dict[int, list[str]] = {}
         self._forbidden = {frozenset(pair) for pair in forbidden}
-        self._facts = lru_cache(maxsize=None)(self._facts_of)
+        self.facts = lru_cache(maxsize=None)(self._facts_of)
         self.thing = earlier.thing if earlier else np.arange(self.first[-1])  # the record that its thing is named after
         self.changed = np.isin(np.arange(self.first[-1]), [r for i in self.new for r in self._records(i)])
         self._common: list[NDArray[np.uint64]] = []  # the numbers of what the new graphs may have in common
@@ -292,15 +292,15 @@ class Joiner:
         codes = {code for i in self.new for code in _codes(self.parts[i])} if self.earlier else None
         self._common.append(_hashes("code", codes or ()))
         for code, rows in _coded(self.parts, self.first) if codes is None else self._coded_as(codes):
-            key, owners = key_hash(f"code {code}"), sorted({record for record, is_id in rows if is_id})
-            self._owners += owners
-            self._pairs_coded += [(record, owners[0]) for record, is_id in rows if not is_id and owners]
-            for one, other in pairwise(owners):
+            key, theirs = key_hash(f"code {code}"), sorted({record for record, is_id in rows if is_id})
+            self._owners += theirs
+            self._pairs_coded += [(record, theirs[0]) for record, is_id in rows if not is_id and theirs]
+            for one, other in pairwise(theirs):
                 yield key, PossibleJoin(-1, one, other, "id")
-            for record in self._alone(rows) if owners else ():
-                if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
-                    why = f"code {self.facts(owners[0]).id}"
-                    yield key, PossibleJoin(3, min(owners[0], record), max(owners[0], record), why)
+            for record in self._alone(rows) if theirs else ():
+                if self._part(record) != self._part(theirs[0]) and self._alike(record, theirs[0]):
+                    why = f"code {self.facts(theirs[0]).id}"
+                    yield key, PossibleJoin(3, min(theirs[0], record), max(theirs[0], record), why)
 
     def _coded_as(self, codes: Iterable[str]) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
         """What `_coded` gives of some codes, by the indexes of the graphs."""
@@ -377,7 +377,7 @@ class Joiner:
         hashes = np.concatenate([h[at] for (h, _), at in zip(columns, kept, strict=True)])
         number = np.concatenate([n[at] for (_, n), at in zip(columns, kept, strict=True)])
         part = np.repeat(np.arange(len(columns)), [int(at.sum()) for at in kept])
-        owner = [_owners(p) + first for p, first in zip(self.parts, self.first, strict=False)]
+        owner = [owners(p)[0] + first for p, first in zip(self.parts, self.first, strict=False)]
         record = np.concatenate([o[n[at]] for o, (_, n), at in zip(owner, columns, kept, strict=True)])
         order = np.lexsort((record, hashes))
         hashes, part, number, record = hashes[order], part[order], number[order], record[order]
@@ -476,11 +476,8 @@ class Joiner:
             return not lines[0].isdisjoint(lines[1])
         return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
 
-    def facts(self, record: int) -> "RecordFacts":
-        """What the guards need of a record."""
-        return self._facts(record)
-
     def _facts_of(self, record: int) -> "RecordFacts":
+        """What the guards need of a record."""
         part = self._part(record)
         store, node = self.parts[part], record - self.first[part]
         entity = store.at(node)
@@ -571,7 +568,6 @@ def _adds(one: str, other: str) -> bool:
 
 @vocabulary.kept()
 def _lines() -> dict[str, frozenset[int]]:
-    """The lines of the glossary by name."""
     found: dict[str, frozenset[int]] = {}
     for i, names in enumerate(glossary()):
         for name in names:
@@ -581,7 +577,6 @@ def _lines() -> dict[str, frozenset[int]]:
 
 
 def _lines_of(name: str) -> frozenset[int]:
-    """The lines of the glossary that have a name."""
     return _lines().get(name.casefold(), frozenset())
 
 
@@ -654,15 +649,9 @@ def _made_of(part: Store) -> Iterator[tuple[str, int]]:
             yield substance(name), node
 
 
-def _owners(part: Store) -> Ints:
-    """The node of each name of a graph, by its number."""
-    return np.append(np.arange(len(part)), part.tables.alias_node)
-
-
 def _indexed(part: Store) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """The hash of the key and the number of each name of a graph that means its record."""
-    t = part.tables
-    scope = np.append(np.zeros(len(part), np.uint8), t.alias_scope)
+    t, (_, scope) = part.tables, owners(part)
     hashes = np.concatenate([t.normalised.hashes, t.folded.hashes])
     number = np.concatenate([t.normalised.numbers, t.folded.numbers])
     kept = np.isin(scope[number], [int(s) for s in _NAMES])

@@ -225,12 +225,10 @@ class _Union:
             relations, supports = relations + len(part.keys), supports + len(part.store.tables.support)
 
     def _ids(self, records: list[int]) -> list[str]:
-        """The ids of records."""
         return _by_part(records, np.array(self._first), lambda part, at: self._shared[part].ids(at))
 
     @cached_property
     def _shared(self) -> "list[_Shared]":
-        """The entities of each graph."""
         return [_Shared(part.store) for part in self.parts]
 
     # --- edges
@@ -364,7 +362,6 @@ class _Union:
         return found
 
     def _degree(self, joiner: Joiner) -> Callable[[int], int]:
-        """The number of triples at a thing."""
 
         def degree(thing: int) -> int:
             records = self.joins[thing].records if thing in self.joins else [thing]

@@ -82,7 +82,6 @@ def open_index(folder: Path, shape: tuple[int, ...]) -> NearRows | None:
 
 
 def _usearch() -> Any:
-    """The module."""
     try:
         from usearch import index
     except ImportError as error:
@@ -409,7 +408,6 @@ class FactVectors:
         return np.array([found[text] for text in texts], np.float32).reshape(len(texts), self.dimensions)
 
     def _read(self, file: CacheFile, keys: list[int]) -> dict[int, NDArray[np.float32]]:
-        """The rows that are kept."""
         size, known = 4 * self.dimensions, dict[int, NDArray[np.float32]]()
         for some in (keys[i : i + _ROWS] for i in range(0, len(keys), _ROWS)):
             marks = ",".join("?" * len(some))

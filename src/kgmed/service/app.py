@@ -257,7 +257,6 @@ def _mcp(app: FastAPI, cases: UseCases, work: Work) -> None:
 
 
 def _static(app: FastAPI, page: Mapping[str, tuple[bytes, str]]) -> None:
-    """The files of the page."""
 
     @app.get("/{path:path}", include_in_schema=False)
     async def static(path: str) -> Response:

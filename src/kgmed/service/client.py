@@ -163,7 +163,6 @@ def _in(text: str) -> str:
 
 
 def _read(kind: type[T], answer: httpx2.Response) -> T:
-    """The record in an answer."""
     if answer.status_code != 200:
         raise _error(answer)
     made: T = _reader(cast(Hashable, kind)).validate_json(answer.content)
@@ -171,7 +170,6 @@ def _read(kind: type[T], answer: httpx2.Response) -> T:
 
 
 def _error(answer: httpx2.Response) -> KgmedError:
-    """The error that a problem is."""
     try:
         said = answer.json()
     except ValueError:

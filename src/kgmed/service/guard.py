@@ -342,13 +342,11 @@ def _same(origin: str, host: str) -> bool:
 
 
 async def _answer(send: Send, told: Problem, path: str, more: Mapping[str, str]) -> None:
-    """Send a problem."""
     body, headers = body_of(told, path)
     await _send(send, told.status, body, {**headers, **more})
 
 
 async def _send(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    """Send a whole answer."""
     said = {**SECURE, **headers, "content-length": str(len(body))}
     if status == 204:
         said.pop("content-length")

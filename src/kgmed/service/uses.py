@@ -462,7 +462,6 @@ class UseCases:
         return found[name].read_text(encoding="utf-8")
 
     def _reports(self) -> dict[str, Path]:
-        """The pages of the reports by name."""
         if self.reports is None:
             return {}
         from kgmed.evaluate.report.page import PAGE  # heavy

@@ -398,7 +398,9 @@ def said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> d
     is_edge = {"head", "tail"} <= of_edge.keys() | places.keys()
     words = COLUMNS if "_labels" in called else OF_EDGES if is_edge else OF_NODES
     found = {what: p for what in words if (p := _first(called, COLUMNS[what])) >= 0} | places
-    return _apart(found) | {what: called[name.casefold()] for what, name in own if name.casefold() in called}
+    first = {place: what for what, place in reversed(found.items())}
+    found = {what: place for what, place in found.items() if first[place] == what}  # of two meanings the first
+    return found | {what: called[name.casefold()] for what, name in own if name.casefold() in called}
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,14 +544,6 @@ def told_by(fields: Mapping[str, str], whats: tuple[str, ...]) -> dict[str, str]
     return {what: text for what, names in telling if (text := next(filter(None, map(fields.get, names)), ""))}
 
 
-def _apart(found: dict[str, int]) -> dict[str, int]:
-    """The places without a second meaning of a column that has one."""
-    by_place: dict[int, str] = {}
-    for what, place in found.items():
-        by_place.setdefault(place, what)
-    return {what: place for place, what in by_place.items()}
-
-
 def weight_of(text: str) -> float:
     """A weight between 0 and 1; what is no such number is a score of the table's own, and counts 1."""
     try:
@@ -691,14 +685,11 @@ def infer(relation_name: str) -> Relation:
     words = _words(relation_name[:_LONGEST_RELATION])
     for role, reverse, pattern in _compiled():
         if pattern.search(words):
-            role = _NEGATED.get(role, _unless_warning(role)) if _NOT.search(words) else role
+            if _NOT.search(words):  # a warning stays one; of the rest nothing is known
+                stays = role.is_safety or role in (Role.ADVERSE, Role.PRECAUTION)
+                role = _NEGATED.get(role, role if stays else Role.OTHER)
             return Relation(relation_name, role, reverse and role is not Role.OTHER)
     return Relation(relation_name)
-
-
-def _unless_warning(role: Role) -> Role:
-    """What is left of a role under a negation: a warning stays one, of the rest nothing is known."""
-    return role if role.is_safety or role in (Role.ADVERSE, Role.PRECAUTION) else Role.OTHER
 
 
 _DENIES = frozenset(  # also classes of GenCC and ClinGen
@@ -834,10 +825,8 @@ def _relation(path: Path, name: str, entry: Any) -> tuple[Relation, Kinds]:
     if not isinstance(entry, dict):
         raise SourceError(path, 0, f"{name!r} is not a table", mend)
     guess = infer(name)
-    role, reverse = (
-        entry.get("role", guess.role.value),
-        entry.get("reverse", guess.reverse if "role" not in entry else False),
-    )
+    role = entry.get("role", guess.role.value)
+    reverse = entry.get("reverse", guess.reverse and "role" not in entry)
     unknown = set(entry) - {"role", "reverse", "head", "tail"}
     if unknown:
         raise SourceError(path, 0, f"{name!r} has the unknown field {min(unknown)!r}", mend)

@@ -260,10 +260,6 @@ class Slips(NamedTuple):
     no_medicine: frozenset[str]
     at: frozenset[str]  # the subjects that have some of either
 
-    def may_hold(self, subject: str) -> bool:
-        """Whether a row of the subject may be a slip."""
-        return subject in self.at
-
     def reason(self, subject: str, relation: str, value: str) -> str:
         """Why a row is dropped; "" where it is not."""
         if subject in self.no_medicine or (relation in _TREATED_BY and value in self.no_medicine):
@@ -439,7 +435,7 @@ class _Reading:
 
     def _without_slips(self, wrong: "Slips", subject: str, relations: dict[str, list[str]]) -> dict[str, list[str]]:
         """The values of a subject that are no slips; the others are dropped."""
-        if not wrong.may_hold(subject):
+        if subject not in wrong.at:
             return relations
         reasons = [(r, v, wrong.reason(subject, r, v)) for r, values in relations.items() for v in values]
         self.out.tell([DroppedRow(why, i) for i, (_, _, why) in enumerate(reasons, start=self.count + 1) if why])

@@ -62,7 +62,6 @@ def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -
 
 
 def _files(path: Path) -> tuple[Path, ...]:
-    """The files to read, checked."""
     if not path.is_dir():
         check_file(path)
         return (path,)
@@ -96,7 +95,6 @@ def _entries(document: JsonStream) -> Iterator[tuple[int, Any]]:
 
 
 def _disease(path: Path, line: int, record: Any) -> Iterator[Row]:
-    """The rows of one record."""
     if not isinstance(record, dict):
         raise SourceError(path, line, "is no JSON object", "write one object a disease")
     fields: dict[str, Any] = {key: value for key, value in record.items() if key not in SECTIONS}

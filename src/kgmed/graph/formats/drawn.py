@@ -4,7 +4,7 @@ All are nodes and edges with attributes, and are read a statement, or an element
 
 import html
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import pairwise, product
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -30,12 +30,10 @@ def _source(path: Path | None, what: str, name: str, release: str, read: Callabl
     return source_of(lambda _: iter([(file, read(file))]), (file,), name or name_of(file), release, None, None)
 
 
-def _begins_gml(first: Sequence[str]) -> int:
-    """How sure the first two lines are of GML."""
-    return 4 * bool(re.match(r"graph\s*\[", " ".join(first)))
-
-
-@formats.register("gml", suffixes=(".gml",), starts=("graph [", 'Creator "'), looks=_begins_gml)
+@formats.register(
+    "gml", suffixes=(".gml",), starts=("graph [", 'Creator "'),
+    looks=lambda first: 4 * bool(re.match(r"graph\s*\[", " ".join(first))),
+)  # fmt: skip
 def read_gml(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a GML file; raises `SourceError`, for damage when its turn comes."""
     return _source(path, "gml", name, release, _gml)
@@ -236,7 +234,6 @@ class _Dot:
         return (yield from self._block(node, edge, depth + 1))
 
     def _attributes(self) -> dict[str, str]:
-        """The attributes in the brackets that are next."""
         said: dict[str, str] = {}
         while self._is("[") or self._next[1] == "list":
             sort, whole = self._take()

@@ -242,7 +242,6 @@ def _rows(module: Module) -> Iterator[Row]:
 
 
 def _groups(module: Module) -> Iterator[Place]:
-    """The chapters and blocks."""
     groups = {r.id: r for r in module.records("data/disease_categories.xml")}
     for record in groups.values():
         if chapter := _CHAPTER.fullmatch(record["name"]):
@@ -489,7 +488,8 @@ def _section_rows(sections: Mapping[str, Section], said: Translations) -> Iterat
     shared = Counter(s.title for s in sections.values())
     for section in sections.values():
         above = sections.get(section.above)
-        alone = above is None or not (shared[section.title] > 1 or _says_little(section.title))
+        says_little = section.title in _GENERIC or section.title.startswith("For ")
+        alone = above is None or not (shared[section.title] > 1 or says_little)
         names = {"": section.title, **said.of(_CLASS, section.record)}
         if above is not None and not alone:
             over = {"": above.title, **said.of(_CLASS, above.record)}
@@ -499,10 +499,6 @@ def _section_rows(sections: Mapping[str, Section], said: Translations) -> Iterat
         yield NodeRow(section.number, name, "drug class", "", aliases)
         if above is not None:
             yield EdgeRow(section.number, "in_section", above.number)
-
-
-def _says_little(title: str) -> bool:
-    return title in _GENERIC or title.startswith("For ")
 
 
 # --- Medicines.

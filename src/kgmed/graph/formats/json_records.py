@@ -405,13 +405,11 @@ def is_document(path: Path) -> bool:
         return True
     if len(first) == 1 or not first[1].lstrip().startswith("{"):
         entry = json_object(path, 1, first[0])
-        return isinstance(entry, DroppedRow) or (len(first) == 1 and not what_it_is(entry) and _holds_graph(entry))
+        if isinstance(entry, DroppedRow):
+            return True
+        holds = any(isinstance(value, list | dict) for value in entry.values())
+        return len(first) == 1 and holds and not what_it_is(entry) and not entry.keys() & set(_ENTRY)
     return first[0].rstrip()[-1] != "}" and isinstance(json_object(path, 1, first[0]), DroppedRow)
-
-
-def _holds_graph(entry: Entry) -> bool:
-    """Whether an object holds lists or objects of objects, and is no entry of its own."""
-    return not entry.keys() & set(_ENTRY) and any(isinstance(value, list | dict) for value in entry.values())
 
 
 def objects(path: Path) -> Entries:

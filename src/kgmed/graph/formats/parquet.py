@@ -46,7 +46,6 @@ def read_parquet(
 
 
 def _duckdb() -> Any:
-    """The module duckdb."""
     try:
         import duckdb
     except ImportError as error:

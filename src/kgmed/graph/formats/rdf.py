@@ -84,7 +84,6 @@ def read_rdf(path: Path | None, *, name: str = "", release: str = "", language: 
 
 
 def _library() -> ModuleType:
-    """The module pyoxigraph."""
     try:
         import pyoxigraph
     except ImportError as error:

@@ -40,13 +40,9 @@ def read_medrt(path: Path | None, *, name: str = "med-rt", release: str = "") ->
     if path is not None and path.is_dir():
         path = next(iter(sorted(path.glob("*MEDRT*.xml"))), path / "Core_MEDRT_XML.xml")
     file = need_file(path, "medrt")
-    said, release = published("medrt"), release or _release_in(file)
+    dated = next((part for part in file.stem.split("_") if part[:2] == "20"), "")  # Core_MEDRT_2026.07.06_XML.xml
+    said, release = published("medrt"), release or dated
     return Source(name=name, rows=lambda: _medrt_rows(file), release=release, inputs=(file,), **said)
-
-
-def _release_in(path: Path) -> str:
-    """The date in a file's name, as in Core_MEDRT_2026.07.06_XML.xml; "" if there is none."""
-    return next((part for part in path.stem.split("_") if part[:2] == "20"), "")
 
 
 def _medrt_rows(path: Path) -> Iterator[Row]:
@@ -165,12 +161,7 @@ def _cited(source: str, **said: str) -> tuple[Support, ...]:
 _TABLES = ("structures", "omop_relationship")
 
 
-def _is_dump(first: Sequence[str]) -> int:
-    """Whether the first lines are those of a dump."""
-    return 3 * any("PostgreSQL database dump" in line for line in first)
-
-
-@formats.register("drugcentral", looks=_is_dump)
+@formats.register("drugcentral", looks=lambda first: 3 * any("PostgreSQL database dump" in line for line in first))
 def read_drugcentral(path: Path | None, *, name: str = "drugcentral", release: str = "") -> Source:
     """DrugCentral's drugs with their indications from a dump of its database, packed or not; raises `SourceError`."""
     file = need_file(path, "drugcentral")
@@ -350,7 +341,6 @@ def read_babelon(path: Path | None, *, name: str = "", release: str = "") -> Sou
 
 
 def _babelon_rows(path: Path) -> Iterator[Row]:
-    """The rows of one file."""
     numbered = ((number, line.split("\t")) for number, line in lines(path) if line)
     head = next(numbered, (0, [""]))[1]
     if not _is_babelon(["\t".join(head)]):

@@ -179,7 +179,6 @@ def first_map(path: Path) -> str:
 
 
 def _columns(path: Path) -> list[str]:
-    """The names of the columns of a delimited file."""
     check_file(path)
     return _cells(header_of(path)[1])
 
@@ -210,9 +209,7 @@ def _is_table(file: Path) -> bool:
     return name.endswith(_SUFFIXES) and not name.startswith((".", "meta", "readme", "license"))
 
 
-def _records(
-    files: Sequence[Path], own: tuple[tuple[str, str], ...]
-) -> Iterator[tuple[Path, Iterable[TableRecord | DroppedRow]]]:
+def _records(files: Sequence[Path], own: Own) -> Files:
     """The records of every file, files of nodes first, so that the kinds of their ends are known when edges come."""
     headers = _headers(files)
     files = [file for file in files if file not in headers.values()]
@@ -242,16 +239,14 @@ def _headers(files: Sequence[Path]) -> dict[Path, Path]:
     return found
 
 
-def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
+def _is_edges(line: str, own: Own) -> bool:
     if line.startswith("{"):
         entry = json_object(Path(), 1, line)
         return isinstance(entry, dict) and what_it_is(entry) == "edge"
     return columns_of(tuple(_cells(line)), own).edges
 
 
-def _delimited(
-    path: Path, apart: Path | None, line: str, own: tuple[tuple[str, str], ...]
-) -> Iterator[TableRecord | DroppedRow]:
+def _delimited(path: Path, apart: Path | None, line: str, own: Own) -> Iterator[TableRecord | DroppedRow]:
     """The records of a delimited file, whose header begins it or is in a file `apart`."""
     mark = separator(line, 2)
     if not mark:

@@ -326,7 +326,6 @@ def _headed(
 
 
 def _json(path: Path, *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
-    """The rows of a JSON Lines file."""
     for number, line in lines(path):
         if not line or line.isspace():
             continue

@@ -279,16 +279,10 @@ class _Filter:
 
     def __call__(self, block: Block, source: int, suppress: int) -> Mask:
         """Whether source and suppression of each record are wanted (n,)."""
-        rows = np.ones(len(block), bool) if self.suppressed else ~_suppressed(block, suppress)
+        rows = np.ones(len(block), bool) if self.suppressed else ~np.isin(block.letters(suppress), list(b"OEY"))
         if self.sources:
             rows[rows] = block.of(rows).among(source, self.sources)
         return rows
-
-
-def _suppressed(block: Block, suppress: int) -> Mask:
-    letters = block.letters(suppress)
-    found: Mask = (letters == ord("O")) | (letters == ord("E")) | (letters == ord("Y"))
-    return found
 
 
 class _UmlsRelations(dict[bytes, int]):

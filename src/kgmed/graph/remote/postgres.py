@@ -274,7 +274,8 @@ def load(
         _copy(connection, "file", islice(files, done.get("file", 0), None), _PARTS)
         with connection.transaction():
             cursor.execute(_SQL["indexes"])
-            if _has_trigrams(cursor):
+            # whether pg_trgm is where its operators are seen; it is never installed from here
+            if cursor.execute("SELECT to_regproc('gin_extract_value_trgm')").fetchone() != (None,):
                 cursor.execute(_SQL["trigrams"])
             cursor.execute("ANALYZE graph, relation, entity, name, edge, attribute")
             cursor.execute("DROP TABLE loading")
@@ -321,11 +322,6 @@ def _begun(cursor: "Cursor[Any]", address: Address, what: str, *, force: bool) -
         tables = [[what, table] for table in (*COLUMNS, "file")]
         cursor.executemany("INSERT INTO loading VALUES (%s, %s, 0)", tables)
     return {}
-
-
-def _has_trigrams(cursor: "Cursor[Any]") -> bool:
-    """Whether the server's database has pg_trgm where its operators are seen; it is never installed from here."""
-    return cursor.execute("SELECT to_regproc('gin_extract_value_trgm')").fetchone() != (None,)
 
 
 def _copy(connection: "Connection[Any]", table: str, rows: Iterable[tuple[Any, ...]], most: int) -> None:

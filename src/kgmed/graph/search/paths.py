@@ -168,7 +168,6 @@ def _steps(adjacency: Adjacency, start: Nodes, end: Nodes, direction: Direction)
 
 
 def _count(levels: list[Nodes], layers: list[_Layer]) -> float:
-    """The number of shortest paths."""
     count: NDArray[np.float64] = np.ones(len(levels[-1]))
     for level, layer in zip(levels[-2::-1], layers[::-1], strict=True):
         count = np.bincount(layer.start, count[layer.end], len(level)).astype(np.float64)

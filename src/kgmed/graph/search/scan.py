@@ -246,7 +246,6 @@ def incident(
 
 
 def _edge_numbers(csr: Csr) -> Nodes:
-    """The edge numbers of a direction."""
     return np.arange(len(csr.neighbour), dtype=np.int32) if csr.edge is None else csr.edge
 
 

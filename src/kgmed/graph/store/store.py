@@ -310,12 +310,8 @@ class Store:
         """The support of a support number."""
         return self._supports([number], self._make_supports)[0]
 
-    def _stored(self, numbers: NDArray[np.integer[Any]]) -> list[Any]:
-        found: list[Any] = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(numbers))}]")
-        return found
-
     def _make_supports(self, numbers: list[int]) -> list[tuple[Support, ...]]:
-        rows = self._stored(np.array(numbers))
+        rows = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(np.array(numbers)))}]")
         return [tuple([Support(ref, tuple([(k, v) for k, v in said])) for ref, said in row]) for row in rows]
 
     def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[int]:
