@@ -391,7 +391,6 @@ class LocalGraph(KnowledgeGraph, Protocol):
 
 # --- What is computed from a graph again and again.
 
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _G = TypeVar("_G", bound=KnowledgeGraph)
@@ -447,7 +446,6 @@ def names_of(graph: LocalGraph, node: int) -> Iterator[tuple[str, Scope]]:
 
 
 # --- The edges of a graph by what they mean, whichever way round the graph writes them.
-
 
 Nodes = NDArray[np.int64]
 

@@ -66,7 +66,6 @@ _ICD = lazily(r"ICD-?10(?:-?CM)?:([A-Z]\d\d)(\.\w+)?")
 
 # --- Names in one form, and names that everybody knows.
 
-
 _NUMERALS = {"IV": "4", "III": "3", "II": "2", "I": "1", "四": "4", "三": "3", "二": "2", "一": "1"}
 _COUNTED = lazily(r"(?<![A-Za-zIVX])(IV|I{1,3}|[一二三四])(?=[型期度级])")
 _FORMS = (("综合症", "综合征"), ("梗塞", "梗死"), ("癥", "症"), ("炎症性", "炎性"), ("粘", "黏"))
@@ -178,7 +177,6 @@ def is_abbreviation(name: str) -> bool:
 
 
 # --- Candidates and guards.
-
 
 _LIKE = 0.5  # ours: of the letter pairs of two names, where they share a code
 

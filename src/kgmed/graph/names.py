@@ -64,7 +64,6 @@ def _hash_of(stem: str) -> np.uint64:
 # arrays. The rarest grams of the query are read first; names are shortlisted by Jaccard similarity of their grams and
 # ranked by edit similarity: 1 - edits / length, two swapped letters being one edit (optimal string alignment).
 
-
 _VERSION = "fuzzy 4"
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _COLUMNS = ("text", "ends", "hash", "size", "gram", "start", "row", "word", "often", "nodes", "node", "names", "name")
@@ -346,7 +345,6 @@ def _windows(keys: list[str], rows: NDArray[np.int32], n: int) -> tuple[NDArray[
 # English only. Each name becomes the set of its words after folding, each word replaced by the head of its group
 # (spelling.tsv of the vocabulary) and words that add nothing ("very", "serum level") left out; equal sets are the same
 # name. It never equates opposites, as a vector may: "high" and "low" are in different groups.
-
 
 _REWORDINGS_VERSION = "wording 2"
 SCORE = 0.9  # below the score of every spelling of the name itself

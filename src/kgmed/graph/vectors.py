@@ -30,7 +30,6 @@ from kgmed.models.base import Encoder
 # It finds candidates; their order is by the rows themselves, so that a score is the same with and without it. What it
 # misses stands in bench/vectors.py.
 
-
 FILE = "near.usearch"
 _LINKS, _BUILD, _LOOK = 16, 128, 128  # edges a row, rows looked at when one is added, and when one is searched
 _ROWS_AT_ONCE = 4096  # rows added at a time
@@ -355,7 +354,6 @@ def _join(path: Path, blocks: list[Path], shape: tuple[int, int]) -> None:
 
 
 # --- The vectors of what a graph says, kept as they are asked for: methods rank hundreds of triples a question.
-
 
 _TEXTS = Layout(
     "vectors of texts",

@@ -28,7 +28,6 @@ from kgmed.records import Relation, Role
 
 # --- Text files line by line, with true line numbers, and every way in which a file cannot be read as one clear error.
 
-
 _BLOCK = 1 << 17  # bytes; what is made of a block stays in the processor's cache
 _LARGEST = 1 << 30  # bytes of a file that is read as a whole
 _LONGEST = 1 << 24  # bytes of one line; a longer one is no line of any of these formats
@@ -222,7 +221,6 @@ def empty(path: Path) -> SourceError:
 
 
 # --- Delimited text, record by record: what the separator is, where the columns are, and quoted cells.
-
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _LONGEST_CELL = 1 << 22  # characters in one quoted cell that spans lines; more is a forgotten quote
@@ -622,7 +620,6 @@ def text_at(element: Element, where: str) -> str:
 # --- What a relation means, from its name: the only place where names of relations are matched.
 # Readers of one certain graph declare their relations; the readers of files that anybody may write (triples, RDF, OBO)
 # leave it to `infer`, and a user who knows better says so in a TOML table (`roles_from_toml`).
-
 
 Kinds = tuple[str, str]  # of the head, of the tail
 

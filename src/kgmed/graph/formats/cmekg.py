@@ -26,7 +26,6 @@ from kgmed.registry import formats
 
 # --- Reads pickles of plain data: dicts, lists, tuples, strings and numbers, and nothing that would need a class.
 
-
 DAMAGE = (
     *(pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError),
     *(RecursionError, MemoryError),
@@ -95,7 +94,6 @@ def _within(data: bytes, number: int) -> int:
 
 # --- The pickle that CMeKG comes in: dict[subject, dict[relation, list[value]]] in pickle protocol 0, and nothing else.
 # It is read without letting it name a class: its bytes must be text opcodes for dicts, lists and strings.
-
 
 Graph = dict[str, dict[str, list[str]]]
 
@@ -168,7 +166,6 @@ def _is_graph(graph: object, most: int) -> bool:
 # CMeKG has 469 relations; most of the rare ones hold fragments of clinical guidelines. Declared are those whose values
 # name things (edges), those whose values name the subject itself (aliases), and the texts that matter for safety or
 # tell what kind of thing their subject is.
-
 
 _TABLES = toml.read(Path(__file__).with_suffix(".toml"))
 _EDGES, _TEXTS, _ALIASES = (_TABLES[name] for name in ("edges", "texts", "aliases"))
@@ -244,7 +241,6 @@ def _version() -> str:
 
 
 # --- Slips of the graph, each of a kind: rows that say what is not so are dropped, and counted.
-
 
 _BY_MOUTH = re.compile("(?:片|胶囊|颗粒|丸)$")
 _NOT_BY_MOUTH = re.compile("酮症|酸中毒|昏迷|胰腺炎|^感染$|^I型糖尿病")

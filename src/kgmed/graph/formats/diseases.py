@@ -29,7 +29,6 @@ from kgmed.registry import formats
 
 # --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
 
-
 _DECLARED = declared(DISEASES["relations"])
 LISTS: Mapping[str, str] = DISEASES["lists"]
 TEXTS: Mapping[str, str] = DISEASES["texts"]
@@ -42,7 +41,6 @@ SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
 # Two schemas: flat, one object a line (name, desc, symptom, check, common_drug, do_eat, not_eat, acompany, ...), and
 # nested (gaishu_info, symptom_data, inspect_info, food_info, ...), many numbered objects in a file. Both give the
 # relations of Disease-KG. A path may be one file or a folder of `.json` files.
-
 
 _NUMBERED = re.compile(r'\{\s*"\d+"')
 _DRUG_OF_MAKER = re.compile(r"(.+?)[(（](.+)[)）]$")
@@ -161,7 +159,6 @@ def _text(value: Any) -> str | None:
 # The layout of the table behind MindMap's English graph: `disease,Symptom,Medical Tests,Medications` with cells such as
 # `['Cough', "Crohn's disease"]`. Cells are read by a grammar of flat lists of strings, never evaluated. A column of
 # another name is a relation of that name where its cells are lists, else a text about the disease.
-
 
 _TABLE = declared(DISEASES["relations"] | DISEASES["table"])
 _KNOWN = 2  # columns of relations by which a table of diseases is told (ours)

@@ -32,7 +32,6 @@ from kgmed.registry import formats
 
 # --- OBO files in general (the format of HPO, DO, MONDO, GO): terms, names, definitions, is_a and other relationships.
 
-
 IS_A = Relation("is_a", Role.IS_A)
 _STANZA = re.compile(r"\[(\w+)\]\s*$")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(.*)')
@@ -286,7 +285,6 @@ def _bare(value: str) -> str:
 #   finding but the mode of inheritance, the onset, ...)
 #
 # A finding that is denied (`NOT`) or was found in nobody (0/m, excluded) becomes the relation `excludes`.
-
 
 UNSTATED = 0.5
 SEEN, UNSEEN = 1, 3  # patients with and without a finding before any is counted; ours, see docs/diagnose.md

@@ -28,7 +28,6 @@ from kgmed.registry import formats
 # --- Rich Release Format, the UMLS's own: fields that each end in '|', one record a line; read a block at a time.
 # Only the fields that are asked for become Python objects; a full MRREL has 78 million lines of sixteen fields.
 
-
 _BAR, _NEWLINE = 124, 10
 _SIZE = 1 << 19  # bytes of a block: what is made of it stays in the processor's second cache
 MOST = 10_000_000  # concepts that seven digits can number
@@ -144,7 +143,6 @@ def _checked(path: Path, data: NDArray[np.uint8], bars: Ints, stop: Ints, fields
 # --- What the codes of the UMLS Metathesaurus mean: semantic types, relations, term types, languages.
 # Sources: the UMLS Reference Manual (MRREL: REL, RELA; MRCONSO: TTY, LAT), the UMLS Semantic Network (TUI) and its
 # semantic groups. Shared by the reader of RRF files and the client of the REST service.
-
 
 PREFIX = "umls"  # of a concept's id, as in umls:C0004096
 

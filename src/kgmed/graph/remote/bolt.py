@@ -256,7 +256,6 @@ def _own(graph: str) -> dict[str, tuple[str, ...]]:
 
 # --- A graph of this machine written over Bolt.
 
-
 _INDEXED = {"Entity": ("id", "node"), "Name": ("normal", "folded", "node"), "Text": ("id", "node")}
 _LABELS = {"graph": "Graph", "relation": "Relation", "entity": "Entity", "name": "Name", "attribute": "Text"}
 _LOADING = "Loading"  # of the node that says what is being written

@@ -377,7 +377,6 @@ def pages(graph: DatabaseGraph, what: str) -> Iterator[list[Any]]:
 
 # --- What is written of a graph of this machine, the same rows into every database.
 
-
 COLUMNS = {
     "graph": ("layout", "name", "label", "language", "bytes", "source", "release", "licence", "citation", "nodes"),
     "relation": ("number", "name", "role", "reverse", "origin"),

@@ -200,7 +200,6 @@ class Postgres:
 
 # --- The names of a graph by their vectors, which `pgvector.write` writes beside it.
 
-
 _TEXTS = 64  # texts compared in one call
 _CANDIDATES = 4  # candidates for each name wanted
 
@@ -243,7 +242,6 @@ def open_names(server: Postgres, encoder: "Encoder") -> NamesInPostgres | None:
 
 
 # --- A graph of this machine written to PostgreSQL, block by block beside what stands there, which it then replaces.
-
 
 COMMENT = "a graph of kgmed"  # on its schema, so that no other schema is ever replaced
 NEW = "+new"  # behind the name of a schema that is being written; no graph's name has it

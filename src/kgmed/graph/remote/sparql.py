@@ -261,7 +261,6 @@ def _match(entity: Entity, found: str, asked: str) -> Match:
 
 # --- A graph of kgmed in a SPARQL server: the tables of `database.COLUMNS`, a resource a row, in a named graph.
 
-
 _VOCABULARY = "urn:kgmed:"
 _VALUES = 500  # values of one query; Virtuoso makes SQL of them, whose length is limited
 _ROWS = 100  # rows of one update; Virtuoso makes of it at most 10,000 lines of SQL
@@ -435,7 +434,6 @@ def _resource(graph: str, table: str, number: int, found: dict[str, Any]) -> str
 
 
 # --- A snapshot: what the user's own fixed query selects from any endpoint, as rows of a graph.
-
 
 _LIMIT = re.compile(r"\blimit\b", re.IGNORECASE)
 _PAGED = 10_000  # rows of a page (ours)

@@ -125,7 +125,6 @@ class TableMapping:
 
 # --- The mapping file.
 
-
 _OF_KIND = {"id": str, "name": str, "kind": str, "kind_column": str, "prefix": str, "description": str,
             "aliases": list, "texts": dict}  # fmt: skip
 _OF_NAMES = {"of": str, "table": str, "entity": str, "name": str, "scope": str}
@@ -225,7 +224,6 @@ def _place(path: Path, table: str, places: Mapping[str, int]) -> int:
 
 
 # --- A mapping that is proposed from the catalogue.
-
 
 _COLUMNS = """
 SELECT CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname,

@@ -111,7 +111,6 @@ def paths_on(graph: KnowledgeGraph, entities: Sequence[Entity], *, hops: int = 0
 
 # --- A graph in a database, of which as much is fetched as a question needs.
 
-
 MOST_EDGES = 2_000_000  # edges that are fetched for one question, as numbers (ours): 80 MB
 _DENSE = 8_000_000  # nodes up to which the numbers of a database serve a search as they are (ours)
 _LONGEST, _LONGEST_CJK = 10, 24  # words, characters of a name that is looked for in a text

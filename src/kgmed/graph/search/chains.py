@@ -36,7 +36,6 @@ from kgmed.stop import check_stop
 
 # --- Half chains: the simple paths of one direction word that start at the anchors, grouped by the node they end in.
 
-
 Word = tuple[bool, ...]  # one step each: True = along the edge, False = against it
 
 

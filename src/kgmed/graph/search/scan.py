@@ -13,7 +13,6 @@ from kgmed.graph.base import Adjacency, Csr
 # --- The array moves that every search is made of: spread ranges, follow edges, find the edges between two sets.
 # All work on whole arrays; nothing here loops over edges in Python.
 
-
 Ints = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 

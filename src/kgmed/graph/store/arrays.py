@@ -23,7 +23,6 @@ from kgmed.records import Entity, Relation, Support, Triple
 
 # --- Many texts in one mapped file: text i stands at start[i], length[i] bytes of UTF-8.
 
-
 _SMALL = 1 << 16  # bytes
 _BLOCK = 1 << 14  # texts written at a time
 
@@ -214,7 +213,6 @@ def save(folder: Path, name: str, values: NDArray[Any]) -> None:
 
 # --- The sorted index of names: from the hash of a normalised or folded name to the numbers of the names that have it.
 
-
 _NAMES_AT_ONCE = 1 << 14  # names indexed at a time
 _FIRST_EIGHT = Struct("<Q8x").unpack
 
@@ -394,7 +392,6 @@ def _adjacency(folder: Path) -> Adjacency:
 
 
 # --- Frozen records made many at a time, and the last ones kept.
-
 
 R = TypeVar("R")
 _MOST, _AT_ONCE = 1 << 13, 1 << 6

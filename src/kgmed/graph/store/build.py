@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 # in a dict misses the processor's caches at every step. Two of 10 million names share a
 # hash with a probability of 1e-25. The table is open addressing with linear probing, probed for many names at once.
 
-
 _FULL = 0.5  # of the table in use before it is doubled
 _FIRST = 1 << 12
 
@@ -171,7 +170,6 @@ def _equal(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 
 # --- The edges of a graph on their way in: spilled to one file a column, sorted once, written in both directions.
-
 
 _CODES = {"head": "i", "tail": "i", "relation": "H", "weight": "f", "support": "I"}
 _USUAL = {"weight": 1, "support": 0}  # a column that holds nothing else has no file

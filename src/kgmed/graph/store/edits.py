@@ -22,7 +22,6 @@ from kgmed.records import Relation, Support
 
 # --- Edges put into and taken out of the arrays of a graph, in their sorted places, both directions and all columns.
 
-
 Ints = NDArray[np.int64]
 Column = NDArray[Any]
 Added = dict[tuple[int, int, int], list[EdgeRow]]  # by head, tail and relation number
@@ -183,7 +182,6 @@ def _spliced(values: Column, removed: Ints, places: Ints, new: Column) -> Column
 # The edge arrays are copied with the changes in their sorted places (a tenth of a second for millions of edges); names
 # and texts stay mapped, those of new entities stand in short tails in memory.
 
-
 Withdrawn = tuple[str, str, str]  # id of the head, name of the relation, id of the tail
 
 
@@ -342,7 +340,6 @@ def _moved(t: Tables, places: Ints, names: int) -> NDArray[np.int32]:
 # --- The edits of a graph as a person made them: one JSON object a line, only ever appended to.
 # The file stands in the graph's folder beside CURRENT, so that it outlives a rebuild. A last line without its end was
 # being written when the process was killed; it is left out, reported, and removed by the next edit.
-
 
 ADD, WITHDRAW = "add", "withdraw"
 

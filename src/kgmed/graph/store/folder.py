@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # --- A lock between processes on a file; the system lets go of it when its holder ends, however it ends.
 
-
 LOCK = ".lock"
 
 
@@ -61,7 +60,6 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 # --- What a stored graph says of itself, and the check that its files are the ones it was written with.
-
 
 JOURNAL = "edits.jsonl"  # beside the versions of a graph: what was added to it and withdrawn by hand
 FORMAT = 2
@@ -174,7 +172,6 @@ def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
 # A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
 # of its own beside the current one; it takes effect when CURRENT is renamed into place. Before that its files are on
 # the disk, so that a power cut leaves either graph whole.
-
 
 _VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
 
