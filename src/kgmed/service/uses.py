@@ -88,13 +88,14 @@ class Reading(Request):
     entities: Annotated[list[ChosenEntity], Field(max_length=32)] = Field(default_factory=list)
 
 
+Options = Annotated[dict[Annotated[str, StringConstraints(min_length=1, max_length=8)], Said], Field(max_length=26)]
+
+
 class AskRequest(Request):
     """A question, with how it is to be answered."""
 
     question: Said
-    options: Annotated[
-        dict[Annotated[str, StringConstraints(min_length=1, max_length=8)], Said], Field(max_length=26)
-    ] = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
     graph: Name = AUTO
     method: Name = AUTO
     preset: Annotated[str, StringConstraints(max_length=40)] = ""
@@ -110,9 +111,7 @@ class CompareRequest(Request):
     """A question for several methods."""
 
     question: Said
-    options: Annotated[
-        dict[Annotated[str, StringConstraints(min_length=1, max_length=8)], Said], Field(max_length=26)
-    ] = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
     methods: Annotated[list[Name], Field(min_length=1, max_length=_COMPARED)]
     graph: Name = AUTO
     language: Language = ""
