@@ -97,32 +97,6 @@ def test_where_links_are_not_allowed_a_file_is_copied(new: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not tell which files are open")
-def test_no_file_of_a_graph_is_open_while_its_folder_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph.store.oracle import source
-    from graph.store.test_shards import made
-    from kgmed import derived
-    from kgmed.graph.store import folder
-    from kgmed.graph.store.build import build
-    from kgmed.graph.store.shards import build_shards
-
-    moved: list[str] = []
-
-    def watched(new: Path, place: Path) -> None:  # Windows would not move a folder then
-        mapped = Path("/proc/self/maps").read_text("utf-8").split()
-        handles = [os.fspath(h.readlink()) for h in Path("/proc/self/fd").iterdir() if h.is_symlink()]
-        assert new.is_file() or not [f for f in (*mapped, *handles) if f.startswith(f"{new}/")]
-        moved.append(new.name)
-        new.replace(place)
-
-    for module in (folder, derived):
-        monkeypatch.setattr(module, "put_in_place", watched)
-    for _ in range(2):
-        build(source(made(1, 60, 200), prefix="p"), tmp_path / "g")
-        build_shards(source(made(1, 60, 200), prefix="p"), tmp_path / "s", shards=2)
-    assert sum(name.startswith(".building") for name in moved) == 4
-
-
 @pytest.mark.parametrize("name", ["nul", "con", "com1", "lpt9"])
 def test_a_graph_is_not_named_after_a_device(name: str) -> None:
     assert names_a_device(name)

@@ -1,5 +1,6 @@
 """A graph in shards finds what one store finds, in the same order."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,11 +12,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from graph.store.oracle import rows, source
+from kgmed import derived
 from kgmed.errors import BadInput, Busy, StoreError, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, EdgeRow, Match, NodeRow, Row, TextRow
 from kgmed.graph.search.batched import paths_on
 from kgmed.graph.search.paths import paths_between
+from kgmed.graph.store import folder
 from kgmed.graph.store.build import build
 from kgmed.graph.store.shards import Shards, build_shards, open_shards
 from kgmed.graph.store.store import Store, open_store
@@ -264,3 +267,22 @@ def test_a_graph_in_shards_has_a_name_and_is_asked_by_it_and_not_merged(tmp_path
         assert str(paths_on(graph, ends).paths[0]) == "vitamin D -treats-> rickets -has symptom-> bowed legs"
         with pytest.raises(BadInput, match="in one piece"):
             library.load("mine")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not tell which files are open")
+def test_no_file_of_a_graph_is_open_while_its_folder_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[str] = []
+
+    def watched(new: Path, place: Path) -> None:  # Windows would not move a folder then
+        mapped = Path("/proc/self/maps").read_text("utf-8").split()
+        handles = [os.fspath(h.readlink()) for h in Path("/proc/self/fd").iterdir() if h.is_symlink()]
+        assert new.is_file() or not [f for f in (*mapped, *handles) if f.startswith(f"{new}/")]
+        moved.append(new.name)
+        new.replace(place)
+
+    for module in (folder, derived):
+        monkeypatch.setattr(module, "put_in_place", watched)
+    for _ in range(2):
+        build(source(made(1, 60, 200), prefix="p"), tmp_path / "g")
+        build_shards(source(made(1, 60, 200), prefix="p"), tmp_path / "s", shards=2)
+    assert sum(name.startswith(".building") for name in moved) == 4
