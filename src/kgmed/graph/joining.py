@@ -254,7 +254,7 @@ class Joiner:
         for candidate in sorted(set(found)):
             self._take(candidate)
         groups = {id(group): group for group in self._group.values()}
-        joins = sorted((self._join(group) for group in groups.values()), key=lambda join: join.records)
+        joins = sorted((self.join(group) for group in groups.values()), key=lambda join: join.records)
         for join in joins:
             self.thing[list(join.records)] = join.records[0]
         return joins
@@ -267,7 +267,7 @@ class Joiner:
                 return near
             self.changed[rows[near, 1:3]] = True
 
-    def _join(self, group: list[int]) -> Join:
+    def join(self, group: list[int]) -> Join:
         """A group with the record that it is named after first: of the first graph, the one with most triples."""
         ordered = sorted(group, key=lambda r: (self.facts(r).part, of_some(self.facts(r).name), -self.degree(r), r))
         return Join(tuple(ordered), tuple(dict.fromkeys(w for r in ordered for w in self._why.get(r, ()))))

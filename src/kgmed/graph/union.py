@@ -177,6 +177,11 @@ class _Union:
         self._words = self._all_words(joiner)
         coded = joiner.coded
         self._anew = np.isin(np.arange(len(self.thing)), self.thing[joiner.changed])  # by the record of each thing
+        groups = dict[int, list[int]]()
+        for record in np.flatnonzero(self._anew[self.thing]).tolist() if self._earlier else ():
+            groups.setdefault(int(self.thing[record]), []).append(record)
+        joined = (joiner.join(group) for group in groups.values() if len(group) > 1)  # of an earlier union too
+        self.joins |= {join.records[0]: join for join in joined if join.records[0] not in self.joins}
         self._broader = self._coded(joiner)
         self.found = {
             "thing": self.thing, "candidates": joiner.candidates, "coded": coded, "lines": self._named,
@@ -362,14 +367,7 @@ class _Union:
         return found
 
     def _degree(self, joiner: Joiner) -> Callable[[int], int]:
-
-        def degree(thing: int) -> int:
-            records = self.joins[thing].records if thing in self.joins else [thing]
-            if self._earlier and thing not in self.joins:
-                records = np.flatnonzero(self.thing == thing).tolist()
-            return sum(map(joiner.degree, records))
-
-        return degree
+        return lambda thing: sum(map(joiner.degree, np.flatnonzero(self.thing == thing).tolist()))
 
     def _with_known(self, row: NodeRow, record: int) -> NodeRow:
         """An entity that answers to the names of the glossary too, and is called by it where it has none of them."""
