@@ -184,6 +184,7 @@ class Toolkit:
             yield partial(make, self.graph)
         if isinstance(self.graph, Store):
             yield partial(Completions, self.graph)
+            yield partial(warnings_of(self.graph).naming, ())
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
