@@ -252,24 +252,26 @@ def _best(old: Best, start: int, scores: NDArray[np.float32], limit: int) -> Bes
 def nearest_by_ngrams(
     names: Fuzzy,
     encoder: Encoder,
-    text: str,
+    texts: Sequence[str],
     *,
     limit: int = 10,
     among: int = 32,
-    fits: Callable[[str], bool] = lambda name: True,
-) -> list[Near]:
-    """The names of highest cosine among the `among` that share most n-grams with the text: needs no index of vectors.
+    fits: Callable[[str, str], bool] = lambda text, name: True,
+) -> list[list[Near]]:
+    """The names of highest cosine among the `among` that share most n-grams with a text: needs no index of vectors.
 
-    Only of those that may do by `fits` vectors are computed.
+    Only of those that may do for a text by `fits` vectors are computed, of all texts at once.
     """
-    rows = names.shortlist(text, limit=among).tolist()
-    near = [(row, name) for row in rows if fits(name := names.name(row))]
-    if not near:
-        return []
-    vectors = encoder([text, *(name for _, name in near)])
-    scored = zip((vectors[1:] @ vectors[0]).tolist(), near, strict=True)
-    best = sorted((-score, row, name) for score, (row, name) in scored)[:limit]
-    return [Near(name, -score, row) for score, row, name in best]
+    near = {
+        text: [
+            (row, name) for row in names.shortlist(text, limit=among).tolist() if fits(text, name := names.name(row))
+        ]
+        for text in texts
+    }
+    asked = list(dict.fromkeys(t for text, some in near.items() if some for t in (text, *(name for _, name in some))))
+    vectors = dict(zip(asked, encoder(asked) if asked else (), strict=True))
+    found = [[Near(name, float(vectors[name] @ vectors[text]), row) for row, name in near[text]] for text in texts]
+    return [sorted(some, key=lambda n: (-n.score, n.row))[:limit] for some in found]
 
 
 def _folder(graph: LocalGraph, encoder: Encoder) -> Path:
