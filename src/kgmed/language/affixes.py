@@ -220,6 +220,8 @@ def changed(a: str, b: str) -> bool:
 
 
 def _changed_word(a: str, b: str) -> bool:
+    if a[:_STEM] != b[:_STEM] and a[-_STEM:] != b[-_STEM:]:
+        return False
     short, long = sorted((a, b), key=len)
     if len(short) >= _STEM and long.endswith(short) and long[: -len(short)] in _words("english before"):
         return True

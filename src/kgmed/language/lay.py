@@ -146,7 +146,8 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
     for place, word in enumerate(clause if told else ()):  # to stem takes long; few clauses have such words
         at.setdefault(porter2(word.text), []).append(place)
     for way, names in told:
-        places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
+        begun = [[word for word in group if word[:_KEPT] in starts] for group in way]  # no other can have such a stem
+        places = _nearest([sorted({p for word in group for p in at.get(porter2(word), ())}) for group in begun])
         if places and not (table == LAY and _partly_denied(clause, places)):
             yield Said(names, tuple((clause[i].start, clause[i].end) for i in places))
 
@@ -334,12 +335,6 @@ def _rows() -> dict[str, dict[Names, None]]:
         for name in names:
             found.setdefault(name.casefold(), {}).setdefault(names)
     return found
-
-
-@lru_cache(maxsize=1 << 13)
-def _stems(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The stems of the words that a place of a way may have; of few ways only: to stem all takes long."""
-    return tuple(dict.fromkeys(map(porter2, words)))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -400,16 +400,18 @@ class Dense:
         """At most one link a mention."""
         return links([self], mentions)
 
-    def _may_fit(self, mention: str, name: str) -> bool:
-        """Whether a name can be linked, whatever its vector says: no other is worth computing one."""
+    def _may_fit(self, mention: str, name: str, cosine: float = 1.0) -> bool:
+        """Whether a name of such a cosine can be linked, however its other words agree: no other needs a vector."""
         agreement = self.agreement_cjk if has_cjk(mention) else self.agreement
         if agreement <= 0:
             return True
+        if not says_enough(mention):
+            return False
         pair = differing(mention, name)
         best = _ALL if pair and all(pair) else _agreement(pair)
         several = _many(mention) or _many(name)
-        may = pair == ("", "") or (several and agreement < 1 and (1 + _REST * best) / (1 + _REST) >= agreement)
-        return may and says_enough(mention) and not contradicts(mention, name)
+        may = pair == ("", "") or (several and agreement < 1 and (cosine + _REST * best) / (1 + _REST) >= agreement)
+        return may and not contradicts(mention, name)
 
     @cached_property
     def _found(self) -> dict[tuple[str, int], list[Match]]:
@@ -423,19 +425,13 @@ class Dense:
 
     def _fit(self, mention: str, near: Sequence[Near]) -> list[Near]:
         """The near names that may mean the same as the mention, best first."""
-        near = [n for n in near if n.score >= self.at_least]
+        near = [n for n in near if n.score >= self.at_least and self._may_fit(mention, n.name, n.score)]
         agreement = self.agreement_cjk if has_cjk(mention) else self.agreement
-        if agreement <= 0:
+        if not (near and 0 < agreement < 1):  # 1: the vectors of two characters that the encoder never saw are equal
             return near
-        near = [n for n in near if not contradicts(mention, n.name)] if says_enough(mention) else []
-        same = [differing(mention, n.name) == ("", "") for n in near]
-        if agreement >= 1:  # not by vectors: those of two characters that the encoder has never seen are equal
-            return [n for n, alike in zip(near, same, strict=True) if alike]
         rests = agreements(mention, [n.name for n in near], self.encoder)
         scored = [n._replace(score=(n.score + _REST * r) / (1 + _REST)) for n, r in zip(near, rests, strict=True)]
-        words = [_many(mention) or _many(n.name) for n in near]
-        kept = [n for n, alike, many in zip(scored, same, words, strict=True)
-                if alike or (many and n.score >= agreement)]  # fmt: skip
+        kept = [n for n in scored if n.score >= agreement or differing(mention, n.name) == ("", "")]
         return sorted(kept, key=lambda n: -n.score)
 
     def _entities(self, mention: str, near: Sequence[Near]) -> list[Match]:
@@ -530,6 +526,8 @@ def _relatives(a: str, b: str) -> bool:
     >>> [_relatives("prolactin", "prolactinoma"), _relatives("tuberculous", "tuberculosis")]
     [False, True]
     """
+    if a[:_STEM] != b[:_STEM]:
+        return False
     from rapidfuzz.distance import Prefix
 
     adjective = a.endswith(_ADJECTIVES) or b.endswith(_ADJECTIVES)
