@@ -215,7 +215,7 @@ class Labelled:
             text=with_warnings(text, [v for v in kept if warns(v) and id(v) not in objecting], language),
             verdicts=tuple(verdicts),
             citations=tuple(dict.fromkeys(n for v in kept if v.label in (SUPPORTED, DISPUTED) for n in v.citations)),
-            limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept)]),
+            limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept, language)]),
         )
 
     def _for_patient(
@@ -408,13 +408,11 @@ def _warning(verdict: Verdict, language: str) -> str:
     return words("label.warning", who=said, sentence=verdict.sentence, fact=fact)
 
 
-def _counted(said: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
+def _counted(said: Sequence[Verdict], kept: Sequence[Verdict], language: str) -> Iterator[str]:
     """How many sentences are what."""
-    own, against = (sum(v.label == label for v in kept) for label in (OWN, DISPUTED))
-    if len(said) > len(kept):
-        left = len(said) - len(kept)
-        yield f"{left} of the model's {len(said)} sentences left out: the evidence does not support them"
-    if own:
-        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
-    if against:
-        yield f"{against} of the sentences shown are disputed: the evidence speaks against them"
+    words, left = catalogue(language), len(said) - len(kept)
+    if left:
+        yield words("label.left_out", count=left, all=len(said))
+    for label, key in ((OWN, "label.own_count"), (DISPUTED, "label.disputed_count")):
+        if count := sum(v.label == label for v in kept):
+            yield words(key, count=count)
