@@ -64,7 +64,8 @@ class UnknownName(BadInput):
         names = sorted(known)
         near = nearest(name, names)
         offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
-        super().__init__("; ".join(part for part in (f"no {what} is called {_short(name)!r}", offer, hint) if part))
+        said = filter(None, (f"no {what} is called {_short(name)!r}", offer, hint))
+        super().__init__("; ".join(said).replace("?; ", "? "))
         self.name = name
 
 

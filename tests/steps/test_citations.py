@@ -172,11 +172,11 @@ def test_an_answer_of_which_nothing_stands_is_shown_as_the_models_own() -> None:
     said = "Aspirin prevents stroke. [the model's own]"
     with tasked(ASSISTED):
         assert checked("Aspirin prevents stroke.").text == said
-    nothing = "Nothing of what the language model said is borne out by the evidence."
+    nothing = "The evidence supports nothing that the language model said."
     assert (
         checked("Aspirin prevents stroke.").text == f"{nothing}\n{said}"
     )  # where the evidence is all that may be said
-    assert checked("Aspirin prevents stroke.", strict=True).text.startswith("Nothing of what the language model said")
+    assert checked("Aspirin prevents stroke.", strict=True).text.startswith("The evidence supports nothing")
 
 
 def test_marks_stand_in_the_text_as_it_was_written() -> None:

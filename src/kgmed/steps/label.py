@@ -410,9 +410,7 @@ def _warning(verdict: Verdict, language: str) -> str:
 
 def _counted(said: Sequence[Verdict], kept: Sequence[Verdict], language: str) -> Iterator[str]:
     """How many sentences are what."""
-    words, left = catalogue(language), len(said) - len(kept)
-    if left:
-        yield words("label.left_out", count=left, all=len(said))
-    for label, key in ((OWN, "label.own_count"), (DISPUTED, "label.disputed_count")):
-        if count := sum(v.label == label for v in kept):
-            yield words(key, count=count)
+    labels, words = [v.label for v in kept], catalogue(language)
+    own, against = labels.count(OWN), labels.count(DISPUTED)
+    counts = {"left_out": len(said) - len(kept), "own_count": own, "disputed_count": against}
+    yield from (words(f"label.{key}", count=n, all=len(said)) for key, n in counts.items() if n)
