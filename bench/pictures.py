@@ -235,9 +235,11 @@ def go_on(page: Page, scratch: Path, step: Callable[[str, Page], None]) -> None:
     page.locator(".own input[type=text]").fill("mine")
     page.locator(".own input[type=file]").set_input_files(table)
     page.get_by_role("button", name="Build it").click()
-    page.locator(".own").get_by_text("Start the server again").wait_for()
+    page.locator(".own").get_by_text("The graph mine is here").wait_for()
     page.locator(".own").scroll_into_view_if_needed()
     step("own", page)
+    page.locator(".own").get_by_role("link", name="Ask a question").click()
+    asked("How is rickets treated?")(page)
 
 
 def with_model(page: Page, given: dict[str, str], step: Callable[[str, Page], None]) -> None:

@@ -61,10 +61,10 @@ class UnknownName(BadInput):
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         """Say which kind of thing was asked for, and offer the nearest known names."""
-        names = sorted(known)
-        near = nearest(name, names)
+        near = nearest(name, names := sorted(known))
         offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
-        super().__init__("; ".join(part for part in (f"no {what} is called {_short(name)!r}", offer, hint) if part))
+        said = filter(None, (f"no {what} is called {_short(name)!r}", offer, hint))
+        super().__init__("; ".join(said).replace("?; ", "? "))
         self.name = name
 
 

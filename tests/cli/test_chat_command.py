@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
+from kgmed.records import Run
+from kgmed.session import Conversation
 
 ROWS = "gout\thas_symptom\ttoe pain\ncolchicine\ttreats\tgout\n"
 
@@ -72,3 +74,28 @@ def test_a_word_of_the_talk_itself_is_no_question(home: Path) -> None:
     assert "1 What treats gout?" in shown
     assert "\nEvidence\n[1] " in shown
     assert "toe pain" not in shown
+
+
+def test_ctrl_c_clears_a_line_or_stops_an_answer_and_the_chat_goes_on(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["", "stop me", "What are the symptoms of gout?", "exit"])
+    ask = Conversation.ask
+
+    def line(_: str) -> str:
+        return next(typed) or raise_interrupt()
+
+    def raise_interrupt() -> str:
+        raise KeyboardInterrupt
+
+    def asked(talk: Conversation, question: str) -> Run:
+        return ask(talk, question if question != "stop me" else raise_interrupt())
+
+    monkeypatch.setenv("KGMED_HOME", str(home))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", line)
+    monkeypatch.setattr(Conversation, "ask", asked)
+    app(["chat", "-g", "toe", "--encoder", "ngrams"], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert "toe pain [1]" in shown.out
+    assert "stopped" in shown.err

@@ -296,7 +296,7 @@ def test_a_graph_is_got_by_a_button_that_shows_how_far_it_is(browser: Any) -> No
         go.set()
         page.get_by_text("rows so far: 1,234").wait_for()
         on.set()
-        page.get_by_text("Load this page again to ask it").wait_for()
+        page.locator(".gettable").get_by_text("Start the server again to ask it").wait_for()
 
 
 def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_path: Path, home: Path) -> None:
@@ -317,11 +317,13 @@ def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_pa
         page.get_by_text("Drug A — treats — Disease B").wait_for()
         assert visit.violations() == []
         page.get_by_role("button", name="Build it").click()
-        page.locator(".own").get_by_text("Load this page again").wait_for()
+        page.locator(".own").get_by_text("The graph remedies is here").wait_for()
+        assert visit.violations() == []
         assert library.open_graph("remedies").manifest.counts["triples"] == 2
         assert not [*(home / "uploads").iterdir()]
         page.locator(".own input[type=file]").set_input_files(table)
         page.get_by_text("there is a graph called 'remedies' already").wait_for()
+        assert "remedies" in " ".join(visit.texts(".cards .panel h2"))
         visit.wrong[:] = [w for w in visit.wrong if "422" not in w]  # the browser notes it by itself
     for name, file in (("../up", "a.csv"), ("up", "a.exe"), ("Up", "a.csv")):
         with pytest.raises(KgmedError):

@@ -133,8 +133,8 @@ def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted(
     assert "safe in peptic ulcer" in answer.text
     assert "moon" not in answer.text
     assert answer.text.count("Warning: ") == 1
-    assert "1 of the sentences shown are disputed" in answer.limits
-    assert "1 of the model's 3 sentences left out" in answer.limits
+    assert "disputed sentences, which the evidence contradicts: 1" in answer.limits
+    assert "left out, as the evidence does not support them: 1 of 3" in answer.limits
 
 
 def test_the_graph_is_asked_where_the_evidence_is_silent() -> None:

@@ -62,7 +62,7 @@ def test_a_warning_follows_only_where_both_say_so_or_a_number_differs() -> None:
     assert "Warning: " in labelled("Aspirin is taken at 800 mg every 6 hours [3].", SILENT).text
     only = labelled("It is wrong that it helps in fever [1].", CONTRADICTS)
     assert only.text == "It is wrong that it helps in fever [1]. [disputed]"
-    assert "1 of the sentences shown are disputed" in only.limits
+    assert "disputed sentences, which the evidence contradicts: 1" in only.limits
 
 
 def test_what_the_rules_alone_bear_out_is_the_models_own_where_the_model_does_not_find_it() -> None:

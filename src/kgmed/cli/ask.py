@@ -6,7 +6,7 @@ sent nowhere.
 
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -572,11 +572,11 @@ def _choice(text: str) -> tuple[str, str]:
 
 PROMPT = "> "
 HELP = (
-    "Type a question; the next may refer to it: which drug treats it? what about gout?",
+    "Type a question; the next may refer to it: what treats it? what about gout?",
     "evidence  what the last answer stands on",
     "history   the questions so far",
     "help      this",
-    "exit      end, as do quit and Ctrl-D",
+    "exit      end, as do quit and Ctrl-D; Ctrl-C stops an answer or clears a line",
 )
 
 
@@ -593,15 +593,13 @@ def chat(
         asked = open_session(config, progress=progress)
     if sys.stdin.isatty() and not as_json:
         screen.lines(HELP)
-    try:
+    with closing(asked):
         _talk(Conversation(asked), stream, as_json=as_json, shown=detail(evidence=evidence, explain=explain))
-    finally:
-        asked.close()
 
 
 def _talk(talk: Conversation, stream: bool | None, *, as_json: bool, shown: Detail) -> None:
     """Answer each line; what goes wrong with one is told, and the next is asked for."""
-    for line in _lines():
+    for line in filter(None, _lines()):
         if line.casefold() in ("exit", "quit"):
             return
         if _told(line.casefold(), talk):
@@ -611,6 +609,11 @@ def _talk(talk: Conversation, stream: bool | None, *, as_json: bool, shown: Deta
                 run = talk.ask(line)
         except KgmedError as problem:
             _failed(problem, as_json=as_json)
+            continue
+        except KeyboardInterrupt:
+            if not sys.stdin.isatty():
+                raise
+            screen.warn(["stopped"])
             continue
         if as_json:
             screen.data(run, indent=None)
@@ -641,11 +644,13 @@ def _lines() -> Iterator[str]:
             import readline  # noqa: F401 - lines can be edited where there is readline
         with suppress(EOFError):
             while True:
-                if line := input(PROMPT).strip():
-                    yield line
+                try:
+                    yield input(PROMPT).strip()
+                except KeyboardInterrupt:
+                    sys.stdout.write("\n")
         sys.stdout.write("\n")
         return
-    yield from (line.strip() for line in sys.stdin if line.strip())
+    yield from map(str.strip, sys.stdin)
 
 
 def _failed(problem: KgmedError, *, as_json: bool) -> None:

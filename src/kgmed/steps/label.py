@@ -215,7 +215,7 @@ class Labelled:
             text=with_warnings(text, [v for v in kept if warns(v) and id(v) not in objecting], language),
             verdicts=tuple(verdicts),
             citations=tuple(dict.fromkeys(n for v in kept if v.label in (SUPPORTED, DISPUTED) for n in v.citations)),
-            limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept)]),
+            limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept, language)]),
         )
 
     def _for_patient(
@@ -408,13 +408,9 @@ def _warning(verdict: Verdict, language: str) -> str:
     return words("label.warning", who=said, sentence=verdict.sentence, fact=fact)
 
 
-def _counted(said: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
+def _counted(said: Sequence[Verdict], kept: Sequence[Verdict], language: str) -> Iterator[str]:
     """How many sentences are what."""
-    own, against = (sum(v.label == label for v in kept) for label in (OWN, DISPUTED))
-    if len(said) > len(kept):
-        left = len(said) - len(kept)
-        yield f"{left} of the model's {len(said)} sentences left out: the evidence does not support them"
-    if own:
-        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
-    if against:
-        yield f"{against} of the sentences shown are disputed: the evidence speaks against them"
+    labels, words = [v.label for v in kept], catalogue(language)
+    own, against = labels.count(OWN), labels.count(DISPUTED)
+    counts = {"left_out": len(said) - len(kept), "own_count": own, "disputed_count": against}
+    yield from (words(f"label.{key}", count=n, all=len(said)) for key, n in counts.items() if n)

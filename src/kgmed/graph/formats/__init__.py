@@ -102,7 +102,7 @@ def detect(path: Path) -> str:
     if not found:
         from kgmed.graph.formats.tables import nearest
 
-        raise SourceError(path, 0, "is of no format that can be told by looking", nearest(path))
+        raise SourceError(path, 0, "its format is not recognised", nearest(path))
     return found
 
 

@@ -75,7 +75,7 @@ function Page() {
       ${Shown && served.step === "starting" && html`<${Wait} text=${t("starting")} />`}
       ${Shown && served.step === "opening" && html`<${Opening} opening=${served.about.opening} />`}
       ${Shown && served.step === "trouble" && !wanted && html`<${Trouble} problem=${served.problem} again=${load} />`}
-      ${Shown && (served.step === "there" || (served.step === "opening" && view === "ask")) && html`<${Shown} key=${view} ...${{ where, served, go, arrive, language }} />`}
+      ${Shown && (served.step === "there" || (served.step === "opening" && view === "ask")) && html`<${Shown} key=${view} ...${{ where, served, go, arrive, language, reload: load }} />`}
     </main>
     <${Footer} graphs=${served.step === "there" ? served.graphs : null} />`;
 }

@@ -145,7 +145,7 @@ export function Described() {
 
 // --- My graphs.
 
-export function Graphs({ served }) {
+export function Graphs({ served, reload }) {
   const graphs = served.graphs.filter((g) => g.name !== "auto");
   const { value: first = [] } = useLoaded(api.available, []);
   const [newer, setNewer] = useState(null);
@@ -156,11 +156,13 @@ export function Graphs({ served }) {
     const timer = busy && setTimeout(() => api.available().then(setNewer, setTrouble), 500);
     return () => clearTimeout(timer);
   }, [newer, first]);
+  const come = can.filter((g) => g.fetching && g.fetching.doing === "done" && !graphs.some((h) => h.name === g.name)).length;
+  useEffect(() => void (come > 0 && reload()), [come]);
   const fetchOne = (name) => api.fetchGraph(name).then(setNewer, setTrouble);
   const speaks = Object.fromEntries(can.map((g) => [g.name, g.languages]));
   return html`<div class="graphs"><h1>${t("graphsTitle")}</h1><p class="lead">${t("graphsLead")}</p>
     <div class="cards">${graphs.map((g) => html`<${Installed} key=${g.name} graph=${g} languages=${speaks[g.name] || g.language} />`)}</div>
-    ${served.about.fetches && html`<${Own} can=${can} built=${() => api.available().then(setNewer, setTrouble)} />`}
+    ${served.about.fetches && html`<${Own} can=${can} graphs=${graphs} built=${() => api.available().then(setNewer, setTrouble)} />`}
     <section class="panel" aria-labelledby="get-more"><h2 id="get-more">${t("getMore")}</h2><p>${t("getMoreLead")}</p>
       <ul class="plain-list gettable">${can.filter((g) => !graphs.some((h) => h.name === g.name) && !g.command.endsWith(" FILE")).map((g) => html`<${Gettable} key=${g.name} graph=${g} fetchOne=${served.about.fetches && fetchOne} />`)}</ul>
       ${trouble && html`<${Trouble} problem=${trouble} />`}
@@ -171,7 +173,7 @@ export function Graphs({ served }) {
 }
 
 /** A file of one's own as a graph: handed in, looked at, its columns put right, and built. */
-function Own({ can, built }) {
+function Own({ can, graphs, built }) {
   const [name, setName] = useState("");
   const [{ step, found, problem }, set] = useState({ step: "idle" });
   const [columns, setColumns] = useState("");
@@ -212,7 +214,7 @@ function Own({ can, built }) {
     ${found && found.columns && html`<details open=${!rows}><summary>${t("ownColumns")}</summary><textarea aria-label=${t("ownColumns")} rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea>
       <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button></details>`}
     ${rows && step !== "building" && html`<div class="actions"><button type="button" class="main" disabled=${step === "working"} onClick=${() => go(true)}>${t("ownBuild")}</button></div>`}
-    ${step === "building" && mine && (mine.fetching.doing === "done" ? html`<p role="status">${t("serveAgain")}</p>` : html`<${Fetching} graph=${mine} />`)}
+    ${step === "building" && mine && (mine.fetching.doing === "done" ? (graphs.some((g) => g.name === mine.name) ? html`<p role="status">${t("joined", mine.name)} <a href=${link("ask")}>${t("askIt")}</a></p>` : html`<p role="status">${t("serveAgain")}</p>`) : html`<${Fetching} graph=${mine} />`)}
   </section>`;
 }
 
