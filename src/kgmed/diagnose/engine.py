@@ -42,8 +42,7 @@ from typing import Any
 
 from kgmed import toml
 from kgmed.diagnose.knowledge import BROADER, EXACT, NARROWER, TWIN, DiseaseKnowledge
-from kgmed.diagnose.sparse import Floats, Ints
-from kgmed.diagnose.table import DiseaseTable, read
+from kgmed.diagnose.table import DiseaseTable, Floats, Ints, read
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.records import Entity, Role, Triple

@@ -4,6 +4,7 @@ No word of the question is read here: what is asked, of what and of whom stands 
 order of their probability, and one that has facts beats one that has none.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,8 +21,9 @@ from kgmed.pipeline import note
 from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
-from kgmed.steps.family import MEDICINES, Family
+from kgmed.steps.family import MEDICINES, Family, class_pattern
 from kgmed.toml import parse
+from kgmed.vocabulary import Predicate
 
 # --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
 # it.
@@ -47,20 +49,7 @@ def is_an_illness(graph: LocalGraph, link: Link) -> bool:
 
 
 _CASE = 2  # ours: findings beside an illness that make a case of them: polyps, freckles and an intussusception
-_OPERATORS = {  # module of kgmed.facts and function
-    "objects": "objects:objects",
-    "subjects": "objects:subjects",
-    "warned": "objects:warned",
-    "foods": "objects:foods",
-    "text": "objects:text",
-    "compare": "objects:compare",
-    "overview": "objects:whole",
-    "kinds": "objects:kinds",
-    "names": "objects:names",
-    "explain": "verdicts:explained",
-    "between": "verdicts:between",
-    "verdict": "verdicts:verdict",
-}
+_VERDICTS = ("explain", "between", "verdict")  # the operators of kgmed.facts.verdicts; the others stand in operators.py
 
 
 @dataclass(frozen=True)
@@ -95,8 +84,7 @@ Operator = Callable[[Asked], list[Evidence]]
 
 def operator_named(name: str) -> Operator:
     """The operator of that name in `plan.toml`."""
-    module, function = _OPERATORS[name].split(":")
-    found: Operator = getattr(import_module(f"kgmed.facts.{module}"), function)
+    found: Operator = getattr(import_module(f"kgmed.facts.{'verdicts' if name in _VERDICTS else 'operators'}"), name)
     return found
 
 
@@ -114,6 +102,48 @@ def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:
     from kgmed.diagnose.findings import findings_of  # read in where findings are told
 
     return len(findings_of(graph, links)) > 1
+
+
+# --- Classes and forms of medicines that an ask is narrowed to (painkillers, an ointment), by rows of the vocabulary.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
+
+    only: str = ""
+    sections: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a class or a form is asked for."""
+        return bool(self.only or self.sections)
+
+    def holds(self, *names: str, classes: Sequence[str] = ()) -> bool:
+        """Whether a treatment of some names, which stands in some classes, is asked for."""
+        named = bool(self.only) and any(re.search(self.only, n, re.IGNORECASE) for n in names)
+        within = bool(self.sections) and any(re.search(self.sections, c, re.IGNORECASE) for c in classes)
+        return named or within or not self.narrows
+
+
+def wanted(ask: Ask) -> Wanted:
+    """The class or the form that the constraints of an ask name; a class before a form.
+
+    >>> from kgmed.frame import Constraint, Intent
+    >>> painkillers = wanted(Ask(Intent.TREATMENT, constraints=(Constraint("class", "painkillers"),)))
+    >>> painkillers.holds("布洛芬"), painkillers.holds("卡托普利")
+    (True, False)
+    """
+    keys = {kind: next((c.value for c in ask.constraints if c.kind == kind), "") for kind in ("class", "form")}
+    if key := keys["class"]:
+        members, sections = (class_pattern(key, p, none="") for p in (Predicate.BROAD_MATCH, Predicate.SECTION_NAMED))
+        return Wanted(members, sections)
+    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="")) if keys["form"] else Wanted()
+
+
+def mode_pattern(mode: str) -> re.Pattern[str]:
+    """How graphs name a mode of inheritance."""
+    return vocabulary.compiled("classes", mode, Predicate.BROAD_MATCH)
 
 
 @lru_cache(maxsize=1)
@@ -410,8 +440,7 @@ class PatientGate:
         ) or any(n.kind in MEDICINES or not n.links for ask in query.frame.asks for n in ask.things)
         if not named and not any(ask.negative for ask in query.frame.asks):
             return list(evidence)
-        from kgmed.facts.safety import NotForThisPatient
-        from kgmed.facts.warnings import Warned
+        from kgmed.facts.safety import NotForThisPatient, Warned
 
         return Warned(self.graph)(query, NotForThisPatient(self.graph)(query, evidence))
 

@@ -20,8 +20,7 @@ from kgmed.diagnose.engine import engine
 from kgmed.diagnose.findings import findings_of
 from kgmed.diagnose.knowledge import CARE
 from kgmed.diagnose.retrieve import Consult, candidate, first, tie
-from kgmed.facts.operators import mode_pattern
-from kgmed.facts.plan import Asked, is_an_illness, links_of, operator_named, rules
+from kgmed.facts.plan import Asked, is_an_illness, links_of, mode_pattern, operator_named, rules
 from kgmed.facts.ties import AskedThings, Thing, Tie, Ties, Way, Ways, by_cost, distinct, groups_of
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
@@ -112,7 +111,7 @@ class Explain:
         return Evidence(said, VERDICT, tuple(has.values()), (entity,), 1.0, "yes" if has else "other")
 
 
-def explained(asked: Asked) -> list[Evidence]:
+def explain(asked: Asked) -> list[Evidence]:
     """The operator: the diseases that explain the findings told, after a verdict on one that is suspected.
 
     Where a language model has read the question, it also knows whether tests and treatments are asked for.
@@ -636,7 +635,7 @@ def between(asked: Asked) -> list[Evidence]:
     """The verdicts; of an illness beside findings whether it explains them, of one thing what it has in the roles."""
     several = asked.ask.intent is Intent.RELATION and len(asked.query.frame.findings) > _SEVERAL
     if several and Explain(asked.graph, ()).suspects(asked.query):
-        return explained(asked)
+        return explain(asked)
     found = verdict(asked)
     alone = not found and len(links_of(asked.ask.things)) == 1 and asked.row.roles
     return operator_named("objects")(asked) if alone else found
