@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgmed import vocabulary
+from kgmed.disk import parse_toml
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.pipeline import note
@@ -22,7 +23,6 @@ from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdi
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
 from kgmed.steps.family import MEDICINES, Family, class_pattern
-from kgmed.toml import parse
 from kgmed.vocabulary import Predicate
 
 # --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
@@ -150,7 +150,7 @@ def mode_pattern(mode: str) -> re.Pattern[str]:
 def rules() -> dict[str, Any]:
     """The tables of `verdicts.toml`."""
     text = resources.files("kgmed.facts").joinpath("verdicts.toml").read_text(encoding="utf-8")
-    return parse(text, Path("verdicts.toml"))
+    return parse_toml(text, Path("verdicts.toml"))
 
 
 # --- For a question with options: the shortest ties between what it names and what each option names.
@@ -221,7 +221,7 @@ _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illnes
 def plan() -> Mapping[Intent, Row]:
     """The rows of `plan.toml` by intent."""
     text = resources.files("kgmed.facts").joinpath("plan.toml").read_text(encoding="utf-8")
-    return {Intent(name): _row(Intent(name), row) for name, row in parse(text, Path("plan.toml")).items()}
+    return {Intent(name): _row(Intent(name), row) for name, row in parse_toml(text, Path("plan.toml")).items()}
 
 
 def _row(intent: Intent, row: Mapping[str, Any]) -> Row:
