@@ -36,9 +36,8 @@ import numpy as np
 
 from kgmed.facts.circumstances import groups_of, not_for, reaches
 from kgmed.facts.plan import FromFrame
-from kgmed.facts.safety import NotForThisPatient
+from kgmed.facts.safety import NotForThisPatient, Warned
 from kgmed.facts.verdicts import GRAVE
-from kgmed.facts.warnings import Warned
 from kgmed.frame import Ask, Form, Frame, Intent, Named, Patient
 from kgmed.graph import library
 from kgmed.graph.base import ByRole, LocalGraph

@@ -14,7 +14,7 @@ import ratchets
 
 LAYERS = [
     "errors",
-    "records frame triples folders stop disk derived toml vocabulary sentences",
+    "records frame triples folders stop disk derived vocabulary sentences",
     "config language registry servers http cache runs show_run",
     "models",
     "prompts graph question",

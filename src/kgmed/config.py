@@ -262,9 +262,9 @@ def configure(file: Path | str | None, given: Mapping[str, Any]) -> Config:
 
 def read_config(path: Path) -> Config:
     """The choices in a TOML file; raises `SourceError`."""
-    from kgmed import toml  # where there is such a file
+    from kgmed.disk import read_toml  # where there is such a file
 
-    table = toml.read(path)
+    table = read_toml(path)
     kind = config_type()
     if secret := [n for n in table if n not in kind.model_fields and any(word in n.lower() for word in _SECRET)]:
         raise SourceError(path, 0, f"holds {secret[0]}", "keys are not kept in files; set the environment variable")

@@ -6,8 +6,10 @@ drive's own memory. Each function takes the system as an argument, so that what 
 """
 
 import os
+import re
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 import xxhash
 
-from kgmed.errors import BadInput, StoreError
+from kgmed.errors import BadInput, SourceError, StoreError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -181,3 +183,44 @@ def hash_file(path: Path) -> str:
         return xxhash.xxh3_128_hexdigest(b"")
     with path.open("rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:  # needs no memory of its own
         return xxhash.xxh3_128_hexdigest(data)
+
+
+# TOML that somebody wrote: its table, or one error that names the file, the line and the mend.
+
+
+_MOST = 1 << 20  # bytes of a file; ours
+_PARTS = 50  # of a key with dots, a.b.c: the seconds of Python's parser grow with the square of their number
+_KEY = re.compile(rf"(?<![\w-])(?:(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_PARTS}}}")
+
+
+def read_toml(path: Path, *, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """The table in a file; raises `SourceError`."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST + 1)
+    except OSError as error:
+        raise SourceError(path, 0, f"cannot be read ({error.strerror})", "name a TOML file") from None
+    if len(data) > _MOST:
+        raise SourceError(path, 0, f"is longer than {_MOST >> 20} MB", "name a TOML file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SourceError(path, 0, "is not UTF-8 text", "save it as UTF-8") from None
+    return parse_toml(text, path, parse_float=parse_float)
+
+
+def parse_toml(text: str, path: Path, *, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """The table in a text; `path` is what errors name. Raises `SourceError`.
+
+    >>> parse_toml("keep = 5", Path("mine.toml"))
+    {'keep': 5}
+    """
+    if long := _KEY.search(text):
+        line = text.count("\n", 0, long.start()) + 1
+        raise SourceError(path, line, f"has a key of more than {_PARTS} parts", "write it shorter")
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # also a number too long, lists too deep
+        said = (str(error) or type(error).__name__).splitlines()[0]
+        place = re.search(r"line (\d+)", said)
+        raise SourceError(path, int(place[1]) if place else 0, f"is no TOML: {said}", "mend that place") from None

@@ -365,7 +365,7 @@ class Session:
             raise BadInput(
                 f"the question has {length:,} characters with its options; {LONGEST_QUESTION:,} are the most"
             )
-        from kgmed.facts.finished import finished
+        from kgmed.facts.answer import finished
 
         first: Run | None = None
         deadline = self.config.deadline

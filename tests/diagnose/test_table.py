@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.diagnose.sparse import closure, columns, groups
-from kgmed.diagnose.table import DiseaseTable, read
+from kgmed.diagnose.table import DiseaseTable, closure, columns, groups, read
 from kgmed.graph.store.store import Store
 from kgmed.records import Role
 from pheno_graph import annotated

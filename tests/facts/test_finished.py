@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from frames import asked
-from kgmed.facts.finished import finished
+from kgmed.facts.answer import finished
 from kgmed.frame import Ask, Frame, Intent, Patient
 from kgmed.records import Answer, Candidate, Entity, Evidence, Relation, Run, Triple, Verdict
 from kgmed.steps.phrase import Numbered

@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from kgmed.facts.plan import PatientGate
-from kgmed.facts.safety import NamedAgainst, NotForThisPatient
-from kgmed.facts.warnings import Warned
+from kgmed.facts.safety import NamedAgainst, NotForThisPatient, Warned
 from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient
 from kgmed.graph.store.store import Store
 from kgmed.records import NOT_FOR, VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple

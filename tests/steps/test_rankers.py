@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from frames import asked
-from kgmed.facts.warnings import Warned
+from kgmed.facts.safety import Warned
 from kgmed.frame import Intent
 from kgmed.methods.kg_rank import PerEntity
 from kgmed.models.fakes import TrigramEncoder

@@ -40,10 +40,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from kgmed import toml
 from kgmed.diagnose.knowledge import BROADER, EXACT, NARROWER, TWIN, DiseaseKnowledge
-from kgmed.diagnose.sparse import Floats, Ints
-from kgmed.diagnose.table import DiseaseTable, read
+from kgmed.diagnose.table import DiseaseTable, Floats, Ints, read
+from kgmed.disk import parse_toml
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.records import Entity, Role, Triple
@@ -190,7 +189,7 @@ SIGNS = tuple(1 if name in FOR else -1 for name in FEATURES)  # of each weight
 def tables() -> Mapping[str, Mapping[str, Any]]:
     """The tables of `weights.toml` by the kind of patient: "cases" and "patients"."""
     text = resources.files("kgmed.diagnose").joinpath("weights.toml").read_text(encoding="utf-8")
-    return toml.parse(text, Path("weights.toml"))
+    return parse_toml(text, Path("weights.toml"))
 
 
 def weights(of: str) -> dict[str, float]:

@@ -12,8 +12,19 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.diagnose.patient import ONSETS
-from kgmed.diagnose.sparse import Floats, Groups, Ints, SparseColumns, closure, columns, groups, total
-from kgmed.diagnose.table import DiseaseTable, Pooled, read
+from kgmed.diagnose.table import (
+    DiseaseTable,
+    Floats,
+    Groups,
+    Ints,
+    Pooled,
+    SparseColumns,
+    closure,
+    columns,
+    groups,
+    read,
+    total,
+)
 from kgmed.graph.base import ByRole, Hops, LocalGraph, NodeName, Scope, unique_numbers
 from kgmed.graph.grown import by_name, owners, texts_of
 from kgmed.language import lay

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput
 
 SEXES = ("", "female", "male")
 HPO_ID = re.compile(r"HP:\d{7}")
 ONSETS: dict[str, tuple[float, float]] = {  # HPO's terms of onset: from and up to which age, in years
-    term: (first, last) for term, (first, last) in toml.read(Path(__file__).with_name("onsets.toml")).items()
+    term: (first, last) for term, (first, last) in read_toml(Path(__file__).with_name("onsets.toml")).items()
 }
 _ISO = re.compile(r"P(?:(\d{1,3})Y)?(?:(\d{1,4})M)?(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T[\dHMS.]*)?")
 _PLAIN = re.compile(r"(\d{1,3}(?:\.\d{1,4})?) ?(y|m|w|d|years?|months?|weeks?|days?)?")

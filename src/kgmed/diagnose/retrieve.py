@@ -13,7 +13,7 @@ from kgmed import vocabulary
 from kgmed.diagnose.engine import DiagnosisEngine, Presentation, engine
 from kgmed.diagnose.findings import findings_of
 from kgmed.diagnose.knowledge import CARE, CERTAIN, NARROWER, Bools, Nodes
-from kgmed.diagnose.sparse import Floats
+from kgmed.diagnose.table import Floats
 from kgmed.frame import Patient
 from kgmed.graph.base import ByRole, LocalGraph, kept_with_graph, names_of
 from kgmed.language import lay

@@ -1,4 +1,4 @@
-"""Operators `objects` and `subjects`: what a graph has of a thing in a role, and what has a thing in a role."""
+"""Operators that list what a thing has in a role, what has a thing in a role, or all that is known of a thing."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,70 +9,30 @@ from itertools import islice
 import numpy as np
 
 from kgmed import vocabulary
-from kgmed.frame import Ask
-from kgmed.graph.base import ByRole, Hops, LocalGraph
+from kgmed.facts.plan import (
+    Asked,
+    Wanted,
+    is_an_illness,
+    is_case,
+    links_of,
+    mode_pattern,
+    operator_named,
+    rules,
+    wanted,
+)
+from kgmed.frame import Ask, Form, Intent
+from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS
+from kgmed.graph.store.store import Store
 from kgmed.language import lay
-from kgmed.language.text import has_cjk
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.language.text import fold, has_cjk
+from kgmed.question.patient import TAKEN
+from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple
 from kgmed.sentences import catalogue
-from kgmed.steps.facts import named
-from kgmed.steps.family import MEDICINES, Family, class_pattern, medicines_of, substance
-from kgmed.steps.retrieve import told
+from kgmed.steps.facts import name_of, named
+from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
-from kgmed.vocabulary import Predicate
-
-# --- Classes and forms of medicines that an ask is narrowed to (painkillers, an ointment), by rows of the vocabulary.
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
-
-    only: str = ""
-    sections: str = ""
-
-    @property
-    def narrows(self) -> bool:
-        """Whether a class or a form is asked for."""
-        return bool(self.only or self.sections)
-
-    def holds(self, *names: str, classes: Sequence[str] = ()) -> bool:
-        """Whether a treatment of some names, which stands in some classes, is asked for."""
-        named = bool(self.only) and any(re.search(self.only, n, re.IGNORECASE) for n in names)
-        within = bool(self.sections) and any(re.search(self.sections, c, re.IGNORECASE) for c in classes)
-        return named or within or not self.narrows
-
-
-def wanted(ask: Ask) -> Wanted:
-    """The class or the form that the constraints of an ask name; a class before a form.
-
-    >>> from kgmed.frame import Constraint, Intent
-    >>> painkillers = wanted(Ask(Intent.TREATMENT, constraints=(Constraint("class", "painkillers"),)))
-    >>> painkillers.holds("布洛芬"), painkillers.holds("卡托普利")
-    (True, False)
-    """
-    keys = {kind: next((c.value for c in ask.constraints if c.kind == kind), "") for kind in ("class", "form")}
-    if key := keys["class"]:
-        members, sections = (class_pattern(key, p, none="") for p in (Predicate.BROAD_MATCH, Predicate.SECTION_NAMED))
-        return Wanted(members, sections)
-    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="")) if keys["form"] else Wanted()
-
-
-def mode_pattern(mode: str) -> re.Pattern[str]:
-    """How graphs name a mode of inheritance."""
-    return vocabulary.compiled("classes", mode, Predicate.BROAD_MATCH)
-
-
-def _few(pieces: Sequence[Evidence]) -> bool:
-    """Whether some pieces tell of few things: what is known as a cause is a risk too."""
-    return len({t for e in pieces for t in e.triples}) < _SCANT_RISKS
-
-
-_SCANT_RISKS = 4  # ours
-
-
-# What a question asks for (drugs, tests, side effects, ...), from the entities that it names.
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
 # An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
@@ -96,6 +56,7 @@ OF_A_DRUG = (
 _KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing of its own
 _LONGEST = 12  # characters of an illness and its finding
 _OFTEN = 20  # ours: diseases that show what a graph calls a disease where it is a complaint for all that: a rash
+_SCANT_RISKS = 4  # ours: facts below which risks are few
 _VOTES = 3  # ours: products that must stand in a class before others are passed over
 _FOR_ALL = frozenset(
     {"急诊科", "儿科", "肿瘤科", "其他"}
@@ -146,7 +107,8 @@ class Lists:
         for asked in roles:
             role = meant(asked, stated)
             found[role] = found.get(role) or self._about(query, links, stated, role)
-            if found[role] and not every and not (role is Role.RISK and _few(found[role])):
+            few = role is Role.RISK and len({t for e in found[role] for t in e.triples}) < _SCANT_RISKS
+            if found[role] and not every and not few:  # what is known as a cause is a risk too
                 break
         return [piece for pieces in found.values() for piece in pieces]
 
@@ -252,11 +214,7 @@ class Lists:
             return substance(t.subject.name) != name, len(t.subject.name)
 
         rows = [min(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
-        for begin in range(0, min(len(rows), self.listed * self.pieces), self.listed):
-            shown = rows[begin : begin + self.listed]
-            more = len(rows) - self.listed * self.pieces if begin + self.listed >= self.listed * self.pieces else 0
-            text = f"{link.entity.name} {told(link.entity, shown)}" + (f", … (+{more})" if more > 0 else "")
-            yield Evidence(text, "neighbours", tuple(shown), (link.entity,), 1.0)
+        return self._in_pieces(link.entity, rows, (), "")
 
     def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
         """The evidence for one role."""
@@ -484,3 +442,256 @@ def _joined(triples: Sequence[Triple]) -> str:
     for t in triples:
         rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)
     return "; ".join(f"{head} — {relation} → {', '.join(tails)}" for (head, relation), tails in rows.items())
+
+
+# --- Operators that tell of a thing as a whole: overview, kinds, other names, texts, and two things compared.
+
+_FIRST = (Role.FINDING, Role.TREATS)  # of a disease, in the order of what is usual
+_TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
+_LISTED = 24  # ours: names in a list of one of two things that are compared
+_BESIDE = 0.04  # ours: the least probability of a reading that says in what two things are compared
+_SHOWN = 8  # ours: other names of a thing
+
+
+def overview(asked: Asked) -> list[Evidence]:
+    """What the graph says of each thing, under the entry of it that says most."""
+    return _overview(asked, links_of(asked.ask.things))
+
+
+def _overview(asked: Asked, links: Sequence[Link]) -> list[Evidence]:
+    graph = asked.graph
+    fullest = [replace(link, entity=Family(graph).fullest(link)) for link in links]
+    pieces = Overview(graph)(asked.query, fullest)
+    ill = [link for link in fullest if link.entity.kind == "disease"]
+    for role in _FIRST:
+        ordered = (e for link in ill for e in Lists(graph, listed=_LISTED, pieces=1).of(link, role))
+        best = {e.about: e for e in reversed([e for e in ordered if _is_of(e, role)])}
+        pieces = list(dict.fromkeys(best.get(p.about, p) if _is_of(p, role) else p for p in pieces))
+    return pieces
+
+
+def _is_of(e: Evidence, role: Role) -> bool:
+    """Whether a piece lists what a disease has in a role."""
+    own = role is Role.FINDING
+    return bool(e.triples) and all(t.relation.role is role and (t.subject in e.about) is own for t in e.triples)
+
+
+def kinds(asked: Asked) -> list[Evidence]:
+    """The kinds of the subject, by its narrower entries."""
+    pieces = (e for e in _overview(asked, links_of(asked.ask.subject)) if e.triples)
+    return [e for e in pieces if all(t.relation.role is Role.IS_A and t.subject not in e.about for t in e.triples)]
+
+
+def names(asked: Asked) -> list[Evidence]:
+    """Other names and the codes of the subject, in a sentence."""
+    graph, say, found = asked.graph, catalogue(asked.query.frame.language), []
+    for link in links_of(asked.ask.subject):
+        called = [n for n, scope in names_of(graph, graph.number(link.entity.id)) if scope <= Scope.TRANSLATION]
+        once = {fold(n): n for n in reversed(called) if fold(n) != fold(link.entity.name)}
+        if codes_and_names := [link.entity.id, *reversed(once.values())][: _SHOWN + 1]:
+            thing = named(link.entity, han=say.han)
+            said = say("note.names", thing=thing, names=say.join(codes_and_names))
+            found.append(Evidence(said, VERDICT, (), (link.entity,), 1.0, "yes"))
+    return found
+
+
+def text(asked: Asked) -> list[Evidence]:
+    """The texts and the edges of things whose relation is called as the row says."""
+    graph, row = asked.graph, asked.row
+    named = row.amounts if row.amounts and asked.ask.form is Form.AMOUNT else row.relations
+    relations = re.compile(named, re.IGNORECASE)
+    return [
+        Evidence(str(t), "text", (t,), (entity,), 1.0)
+        for link in links_of(asked.ask.things)
+        for entity in dict.fromkeys([link.entity, *Family(graph).twins(link)])
+        for t in (*graph.attributes(entity.id), *graph.neighbours(entity.id, roles=(Role.OTHER,)))
+        if relations.search(t.relation.name)
+    ]
+
+
+def compare(asked: Asked) -> list[Evidence]:
+    """Of each of two things what it has in the roles that another reading asks for; else all, with its definition."""
+    graph, frame, links = asked.graph, asked.query.frame, links_of(asked.ask.things)[:2]
+    others = (a for a in (*frame.asks, *frame.alternatives) if a.intent is not Intent.COMPARISON)
+    roles = next((a.intent.roles for a in others if a.intent.roles and a.probability >= _BESIDE), _TELLING)
+    lists = Lists(graph, listed=_LISTED, pieces=1, forms=1)
+    own = {link.entity: Family(graph).twins(link) for link in links}
+    defined = [e for link in links for e in _definition(asked, link)] if roles == _TELLING else []
+    return defined + [
+        piece
+        for role in roles
+        for link in links
+        for piece in lists.of(link, role)
+        if link.entity.kind in MEDICINES or piece.about[0] in own[link.entity]
+    ]
+
+
+def _definition(asked: Asked, link: Link) -> Iterator[Evidence]:
+    """What a thing is, in the language of the answer."""
+    say = catalogue(asked.query.frame.language)
+    written = (e for twin in Family(asked.graph).twins(link) for e in Overview(asked.graph).definition(twin))
+    return islice((e for e in written if has_cjk(e.triples[0].tail.name) == say.han), 1)
+
+
+# --- Which entry of a graph a thing is answered by: a thin exact name yields to its twin, its longer name or its parts.
+#
+# Spelling alone would keep the exact name however little the graph says of it; here names compete by spelling and by
+# their facts in the role that is asked for. That another name answers is said.
+
+THIN, RICH = 3, 10  # ours: facts in a role up to which a name is thin, and from which another takes its place
+_LOOKED = 20  # names that begin with the thin one
+_SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
+
+
+@dataclass(frozen=True)
+class RicherNames:
+    """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more."""
+
+    graph: LocalGraph
+
+    def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
+        """One link, or two where a Chinese name is made of two."""
+        if self._facts(link.entity, link, role) > THIN or link.entity.kind not in ("disease", "phenotype", "symptom"):
+            return (link,)
+        others = (*self._twins(link), *self._longer(link))
+        rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
+        if rich:
+            return (replace(link, entity=max(rich, key=lambda e: rich[e]), how="facts"),)
+        return self._parts(link, role) or (link,)
+
+    def _facts(self, entity: Entity, link: Link, role: Role) -> int:
+        """The facts that an entry, or one that is the same, has in a role."""
+        lists = Lists(self.graph)
+        return max(lists.much(e, role) for e in Family(self.graph).twins(replace(link, entity=entity)))
+
+    def _twins(self, link: Link) -> Iterator[Entity]:
+        """The entries of the name in another spelling: 胃疼 and 胃痛."""
+        name = link.mention.surface
+        pairs = [tuple(pair) for pair in rules()["names"]["written"]]
+        for old, new in (*pairs, *((new, old) for old, new in pairs)):
+            if old in name:
+                yield from (m.entity for m in self.graph.lookup(name.replace(old, new))[:1])
+
+    def _longer(self, link: Link) -> Iterator[Entity]:
+        """The entries of its kind whose names go on from the name: 类风湿性关节炎 from 类风湿."""
+        name = link.mention.surface
+        if not isinstance(self.graph, Store) or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST):
+            return
+        from kgmed.graph.complete import Completions  # read in where a name is thin
+
+        for found in Completions(self.graph)(name, limit=_LOOKED):
+            if found.how == "start" and found.entity.kind == link.entity.kind:
+                yield found.entity
+
+    def _parts(self, link: Link, role: Role) -> tuple[Link, ...]:
+        """The two names that a Chinese name is made of, each with enough facts: 感冒 and 发烧."""
+        name, start = link.mention.surface, link.mention.start
+        for cut in range(_SHORTEST_CJK, len(name) - _SHORTEST_CJK + 1) if has_cjk(name) else ():
+            ends = [next(iter(self.graph.lookup(part)), None) for part in (name[:cut], name[cut:])]
+            if all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
+                places = ((0, cut), (cut, len(name)))
+                return tuple(
+                    replace(
+                        link,
+                        entity=m.entity,
+                        how="facts",
+                        mention=replace(
+                            link.mention, surface=name[a:b], name=name[a:b], start=start + a, end=start + b
+                        ),
+                    )
+                    for m, (a, b) in zip(ends, places, strict=True)
+                    if m
+                )
+        return ()
+
+
+_FEW_CAUSES = 3  # ours: where a finding has fewer causes of its own, the diseases that show it are shown too
+_ILLNESSES = 2  # ours: illnesses of which is told what labels warn of
+
+
+def objects(asked: Asked) -> list[Evidence]:
+    """Lists of what the subject has in the roles; of a constrained ask those of the class that is asked for."""
+    graph, query, ask, row = asked
+    named = _listed(ask)
+    if ask.intent is Intent.INHERITANCE and (modes := list(_modes(asked, named))):
+        return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
+    links = [link for one in named for link in RicherNames(graph)(one, row.roles[0])] if row.roles else named
+    which = wanted(ask)
+    found = Lists(graph, medicines=which.narrows, wanted=which)(query, links, row.roles, every=row.every)
+    if which.narrows and not any(e.triples for e in found):
+        found = Lists(graph)(query, links, row.roles, every=row.every)
+    if not found and row.relations:
+        found = operator_named("text")(asked)
+    found = [*_read_as(asked, named, links), *found] if found else []
+    if found and ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
+        first = {e.about[0]: e for e in reversed(found) if e.triples}  # of each thing
+        return [first[x.entity] for x in links if x.entity in first]
+    if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
+        own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE}
+        return found if len(own) >= _FEW_CAUSES else [*found, *operator_named("explain")(asked)]
+    return found
+
+
+def _modes(asked: Asked, named: Sequence[Link]) -> Iterator[Entity]:
+    """The modes of inheritance that are asked about, linked or as constraints, where no disease is."""
+    if named:
+        yield from (link.entity for link in named if link.entity.kind == "inheritance")
+        return
+    if wanted_modes := [c.value for c in asked.ask.constraints if c.kind == "mode"]:
+        for entity in map(asked.graph.at, asked.graph.of_kind("inheritance").tolist()):
+            if all(mode_pattern(mode).search(entity.name) for mode in wanted_modes):
+                yield entity
+
+
+def foods(asked: Asked) -> list[Evidence]:
+    """What is eaten or drunk among what the subject comes from, what prevents it and, unless refused, what helps.
+
+    Of self-care all that prevents it is told.
+    """
+    pattern = vocabulary.listed("what is eaten")
+    lists = Lists(asked.graph, wanted=Wanted(only=pattern.pattern))
+    found = []
+    for role in (Role.RISK, Role.CAUSE, Role.PREVENTION) if asked.ask.negative else (Role.PREVENTION, Role.TREATS):
+        every = role is Role.PREVENTION and asked.ask.intent is Intent.SELF_CARE
+        for piece in (p for link in links_of(asked.ask.subject) for p in lists.of(link, role)):
+            of_it = (e for t in piece.triples for e in (t.subject, t.object) if e not in piece.about)
+            kept = {e for e in of_it if every or (e.kind not in TAKEN and pattern.search(e.name))}
+            if triples := tuple(t for t in piece.triples if kept & {t.subject, t.object}):
+                found.append(
+                    replace(piece, text=f"{piece.about[0].name} {told(piece.about[0], triples)}", triples=triples)
+                )
+    return found
+
+
+def subjects(asked: Asked) -> list[Evidence]:
+    """The medicines of which the subject is a side effect."""
+    lists, which = Lists(asked.graph), wanted(asked.ask)
+    return [piece for link in links_of(asked.ask.subject)[:1] for piece in lists.culprits(link, which)]
+
+
+def warned(asked: Asked) -> list[Evidence]:
+    """What must not be taken, or with care, in an illness; of a medicine, who must not take it."""
+    graph, query, links = asked.graph, asked.query, links_of(asked.ask.subject)
+    if any(link.entity.kind in MEDICINES for link in links):
+        return Lists(graph)(query, links, (Role.CONTRAINDICATED, Role.PRECAUTION), every=True)
+    from kgmed.facts.safety import WarnedOf  # read in where a question refuses
+
+    found = [piece for link in links[:_ILLNESSES] for piece in WarnedOf(graph).of(query, [link])]
+    return found or Lists(graph)(query, links, (Role.AVOID,), every=True)
+
+
+def _listed(ask: Ask) -> list[Link]:
+    """The links that a list is made for: the subject, and of the same kind what stands beside it."""
+    subject, others = links_of(ask.subject), links_of(ask.object)
+    kinds = {link.entity.kind for link in subject}
+    return [*subject, *(link for link in others if link.entity.kind in kinds)] if subject else others
+
+
+def _read_as(asked: Asked, named: Sequence[Link], links: Sequence[Link]) -> Iterator[Evidence]:
+    """That a thing is answered by an entry of another name."""
+    say, own = catalogue(asked.query.frame.language), {link.entity for link in named}
+    for link in (x for x in links if x.how == "facts" and x.entity not in own):
+        words, entity = link.mention.surface, link.entity
+        if entity.name.casefold() != words.casefold():
+            said = say("verdict.read_as", one=words, other=name_of(entity, say))
+            yield Evidence(said, VERDICT, (), (entity,), 1.0, "heads")

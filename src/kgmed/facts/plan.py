@@ -4,6 +4,7 @@ No word of the question is read here: what is asked, of what and of whom stands 
 order of their probability, and one that has facts beats one that has none.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgmed import vocabulary
+from kgmed.disk import parse_toml
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.pipeline import note
 from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
-from kgmed.steps.family import MEDICINES, Family
-from kgmed.toml import parse
+from kgmed.steps.family import MEDICINES, Family, class_pattern
+from kgmed.vocabulary import Predicate
 
 # --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
 # it.
@@ -47,20 +49,7 @@ def is_an_illness(graph: LocalGraph, link: Link) -> bool:
 
 
 _CASE = 2  # ours: findings beside an illness that make a case of them: polyps, freckles and an intussusception
-_OPERATORS = {  # module of kgmed.facts and function
-    "objects": "objects:objects",
-    "subjects": "objects:subjects",
-    "warned": "objects:warned",
-    "foods": "objects:foods",
-    "text": "objects:text",
-    "compare": "objects:compare",
-    "overview": "objects:whole",
-    "kinds": "objects:kinds",
-    "names": "objects:names",
-    "explain": "verdicts:explained",
-    "between": "verdicts:between",
-    "verdict": "verdicts:verdict",
-}
+_VERDICTS = ("explain", "between", "verdict")  # the operators of kgmed.facts.verdicts; the others stand in operators.py
 
 
 @dataclass(frozen=True)
@@ -95,8 +84,7 @@ Operator = Callable[[Asked], list[Evidence]]
 
 def operator_named(name: str) -> Operator:
     """The operator of that name in `plan.toml`."""
-    module, function = _OPERATORS[name].split(":")
-    found: Operator = getattr(import_module(f"kgmed.facts.{module}"), function)
+    found: Operator = getattr(import_module(f"kgmed.facts.{'verdicts' if name in _VERDICTS else 'operators'}"), name)
     return found
 
 
@@ -116,11 +104,53 @@ def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:
     return len(findings_of(graph, links)) > 1
 
 
+# --- Classes and forms of medicines that an ask is narrowed to (painkillers, an ointment), by rows of the vocabulary.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
+
+    only: str = ""
+    sections: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a class or a form is asked for."""
+        return bool(self.only or self.sections)
+
+    def holds(self, *names: str, classes: Sequence[str] = ()) -> bool:
+        """Whether a treatment of some names, which stands in some classes, is asked for."""
+        named = bool(self.only) and any(re.search(self.only, n, re.IGNORECASE) for n in names)
+        within = bool(self.sections) and any(re.search(self.sections, c, re.IGNORECASE) for c in classes)
+        return named or within or not self.narrows
+
+
+def wanted(ask: Ask) -> Wanted:
+    """The class or the form that the constraints of an ask name; a class before a form.
+
+    >>> from kgmed.frame import Constraint, Intent
+    >>> painkillers = wanted(Ask(Intent.TREATMENT, constraints=(Constraint("class", "painkillers"),)))
+    >>> painkillers.holds("布洛芬"), painkillers.holds("卡托普利")
+    (True, False)
+    """
+    keys = {kind: next((c.value for c in ask.constraints if c.kind == kind), "") for kind in ("class", "form")}
+    if key := keys["class"]:
+        members, sections = (class_pattern(key, p, none="") for p in (Predicate.BROAD_MATCH, Predicate.SECTION_NAMED))
+        return Wanted(members, sections)
+    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="")) if keys["form"] else Wanted()
+
+
+def mode_pattern(mode: str) -> re.Pattern[str]:
+    """How graphs name a mode of inheritance."""
+    return vocabulary.compiled("classes", mode, Predicate.BROAD_MATCH)
+
+
 @lru_cache(maxsize=1)
 def rules() -> dict[str, Any]:
     """The tables of `verdicts.toml`."""
     text = resources.files("kgmed.facts").joinpath("verdicts.toml").read_text(encoding="utf-8")
-    return parse(text, Path("verdicts.toml"))
+    return parse_toml(text, Path("verdicts.toml"))
 
 
 # --- For a question with options: the shortest ties between what it names and what each option names.
@@ -191,7 +221,7 @@ _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illnes
 def plan() -> Mapping[Intent, Row]:
     """The rows of `plan.toml` by intent."""
     text = resources.files("kgmed.facts").joinpath("plan.toml").read_text(encoding="utf-8")
-    return {Intent(name): _row(Intent(name), row) for name, row in parse(text, Path("plan.toml")).items()}
+    return {Intent(name): _row(Intent(name), row) for name, row in parse_toml(text, Path("plan.toml")).items()}
 
 
 def _row(intent: Intent, row: Mapping[str, Any]) -> Row:
@@ -410,8 +440,7 @@ class PatientGate:
         ) or any(n.kind in MEDICINES or not n.links for ask in query.frame.asks for n in ask.things)
         if not named and not any(ask.negative for ask in query.frame.asks):
             return list(evidence)
-        from kgmed.facts.safety import NotForThisPatient
-        from kgmed.facts.warnings import Warned
+        from kgmed.facts.safety import NotForThisPatient, Warned
 
         return Warned(self.graph)(query, NotForThisPatient(self.graph)(query, evidence))
 

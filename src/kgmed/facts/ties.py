@@ -20,7 +20,8 @@ from kgmed.records import Entity, Link, Mention, Role, Status, Triple
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.vocabulary import Predicate
 
-Ways = Mapping[int, tuple[Triple, ...]]  # entries that speak of a thing, and the triples that lead to each
+Way = tuple[Triple, ...]  # the triples that lead from a thing to an entry
+Ways = Mapping[int, Way]  # entries that speak of a thing, and what leads to each
 PRODUCTS = 120  # ours: products of a medicine whose warnings are looked at
 _EDGES = 400  # ours: edges looked at between two things
 _NEIGHBOURS = 2000  # ours: neighbours of an entry whose names are looked at
@@ -301,38 +302,25 @@ class Ties:
 
     # --- by what a thing is a kind of, and by others of its class
 
-    def by_class(self, a: Thing, b: Thing) -> list[Tie]:
-        """Warnings for the class of a medicine, which hold for it."""
-        one, other = self.own(a), self.own(b)
-        ties = self.tied(self.family.classes(one) | self._named_classes(a), other)
-        ties += self.tied(one, self.family.classes(other) | self._named_classes(b))
-        return [t for t in ties if t.grade]
+    def classes(self, thing: Thing) -> dict[int, tuple[Triple, ...]]:
+        """The classes of a thing; of a medicine also by its name ("cefalea", a headache, is no cephalosporin)."""
+        named = self.family.named_classes(thing.link) if self.is_medicine(thing) else {}
+        return self.family.classes(self.own(thing)) | named
 
-    def _named_classes(self, thing: Thing) -> dict[int, tuple[Triple, ...]]:
-        """The classes of a medicine by its name; "cefalea", a headache, is no cephalosporin."""
-        return self.family.named_classes(thing.link) if self.is_medicine(thing) else {}
-
-    def siblings(self, a: Thing, b: Thing) -> list[Tie]:
-        """Warnings of other medicines of a small class of one; of two medicines only what must not be."""
-        found: list[Tie] = []
-        grades = ("no",) if self.is_medicine(a) and self.is_medicine(b) else ("no", "caution")
-        for one, other, along in ((a, b, True), (b, a, False)):
-            if self.is_medicine(one):
-                own = self.own(one)
-                near: Ways = {n: () for n in self.family.siblings(own) if n not in own}
-                found += [*self.tied(near, self.own(other)), *self.naming(near, other, along=along)]
-        return by_cost(t for t in found if t.grade in grades)
-
-    def of_mates(self, medicine: Thing, other: Thing) -> list[Tie]:
-        """What is said of the other medicines of the classes of one, and another thing."""
-        mates = self.mates(medicine)
-        return by_cost([*self.tied(mates, self.own(other)), *self.naming(mates, other)])
+    def siblings(self, thing: Thing) -> dict[int, tuple[Triple, ...]]:
+        """The other medicines of a small class of a medicine."""
+        own = self.own(thing)
+        return {n: () for n in self.family.siblings(own) if n not in own} if self.is_medicine(thing) else {}
 
     def worsened(self, medicine: Thing, illness: Thing) -> list[Tie]:
         """What a medicine can cause that makes an illness worse: bronchospasm and asthma."""
         acts: Ways = dict.fromkeys(self.called(worsened_by(illness.words)), ())
         ties = self.tied(self.own(medicine), acts)
         return [t for t in ties if t.role is Role.ADVERSE and t.triple.object.kind not in MEDICINES]
+
+    def said_of(self, entries: Ways, thing: Thing, *, along: bool = True) -> list[Tie]:
+        """The edges between some entries and a thing, then the texts of the entries that name it."""
+        return [*self.tied(entries, self.own(thing)), *self.naming(entries, thing, along=along)]
 
     def holding(self, a: Thing, b: Thing, roles: Sequence[Role] = ()) -> list[Tie]:
         """What one has whose name holds the Chinese name of the other, in some roles or those of near names."""

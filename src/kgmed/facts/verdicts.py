@@ -10,19 +10,18 @@ what it is:
 - "unknown": a name that the graph does not have.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, islice, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgmed.diagnose.engine import engine
 from kgmed.diagnose.findings import findings_of
 from kgmed.diagnose.knowledge import CARE
 from kgmed.diagnose.retrieve import Consult, candidate, first, tie
-from kgmed.facts.operators import mode_pattern
-from kgmed.facts.plan import Asked, is_an_illness, links_of, operator_named, rules
-from kgmed.facts.ties import AskedThings, Thing, Tie, Ties, by_cost, distinct, groups_of
+from kgmed.facts.plan import Asked, is_an_illness, links_of, mode_pattern, operator_named, rules
+from kgmed.facts.ties import AskedThings, Thing, Tie, Ties, Way, Ways, by_cost, distinct, groups_of
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.language.particulars import DRINKS, People, worsened_by
@@ -112,7 +111,7 @@ class Explain:
         return Evidence(said, VERDICT, tuple(has.values()), (entity,), 1.0, "yes" if has else "other")
 
 
-def explained(asked: Asked) -> list[Evidence]:
+def explain(asked: Asked) -> list[Evidence]:
     """The operator: the diseases that explain the findings told, after a verdict on one that is suspected.
 
     Where a language model has read the question, it also knows whether tests and treatments are asked for.
@@ -151,6 +150,11 @@ class Rule:
     affirms: bool = False
     two: bool = False
     beside: bool = False
+
+    def denies(self, tie: Tie) -> bool:
+        """Whether a tie says no."""
+        forbids = Role.CONTRAINDICATED in self.against and tie.grade == "no"
+        return forbids or tie.role in self.against
 
     def says(self, tie: Tie, *, turned: bool = False) -> bool:
         """Whether a tie says yes."""
@@ -195,6 +199,155 @@ class RelationVerdict:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """What a graph has of two things, `a` the medicine where one is taken; a search is made once, and by its name.
+
+    The searches are those that the rows of `judged` in `verdicts.toml` name; `group` is the people that `b` stands for.
+    """
+
+    ties: Ties
+    a: Thing
+    b: Thing
+    rule: Rule
+    group: People | None = None
+    _found: dict[str, Sequence[Tie | Way]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def both(self) -> bool:
+        """Whether both are medicines."""
+        return self.ties.is_medicine(self.a) and self.ties.is_medicine(self.b)
+
+    def find(self, row: Mapping[str, Any]) -> Sequence[Tie | Way]:
+        """What the search of a row finds, of ties those of its roles and grades; [] where a condition fails."""
+        if row.get("two", self.both) is not self.both:
+            return []
+        if (name := row["find"]) not in self._found:
+            self._found[name] = getattr(self, f"_{name}")()
+        found, roles, grades = self._found[name], row.get("roles"), row.get("grades")
+        if roles or grades:
+            ties = (t for t in found if isinstance(t, Tie))
+            found = [t for t in ties if t.role in (roles or (t.role,)) and t.grade in (grades or (t.grade,))]
+        names = {substance(e.name) for t in found if isinstance(t, Tie) for e in (t.triple.subject, t.triple.object)}
+        return found if len(names) >= row.get("names", 0) else []
+
+    @cached_property
+    def between(self) -> list[Tie]:
+        """All that ties them, the nearest first."""
+        return self.ties.between(self.a, self.b)
+
+    def _between(self) -> list[Tie]:
+        return self.between
+
+    def _classes(self) -> list[Tie]:
+        """What the class of one has with the other."""
+        one, other = self.ties.own(self.a), self.ties.own(self.b)
+        return [*self.ties.tied(self.ties.classes(self.a), other), *self.ties.tied(one, self.ties.classes(self.b))]
+
+    def _same(self) -> list[Way]:
+        """What leads from one medicine to the other where they are one substance."""
+        return [why for node, why in self.ties.own(self.a).items() if self.ties.graph.at(node) == self.b.entity]
+
+    def _effects(self) -> list[Tie]:
+        """What a medicine does for or against the other, harm first."""
+        done = (t for t in self.between if t.role in (Role.TREATS, Role.ADVERSE))
+        return sorted(done, key=lambda t: t.role is Role.TREATS)
+
+    def _harms(self) -> list[Tie]:
+        """The same where all of it is harm."""
+        done = self._effects()
+        return done if all(t.role is Role.ADVERSE and not t.slip for t in done) else []
+
+    def _worsened(self) -> list[Tie]:
+        return self.ties.worsened(self.a, self.b)
+
+    def _mates_of_harmful(self) -> list[Tie]:
+        """What others of the class of a medicine that does harm have with the other."""
+        harmful = self._harms() or self._worsened()
+        return self.ties.said_of(self.ties.mates(self.a), self.b) if harmful else []
+
+    def _siblings(self) -> list[Tie]:
+        """What other medicines of a small class of one have with the other."""
+        ways = ((self.a, self.b, True), (self.b, self.a, False))
+        return by_cost(t for x, y, way in ways for t in self.ties.said_of(self.ties.siblings(x), y, along=way))
+
+    def _mates(self) -> list[Tie]:
+        """The edges between others of the class of one medicine and the other."""
+        pairs = ((self.a, self.b), (self.b, self.a))
+        return by_cost(t for x, y in pairs for t in self.ties.tied(self.ties.mates(x), self.ties.own(y)))
+
+    # --- an allergy to the other, and a group of people
+
+    @cached_property
+    def _own(self) -> Ways:
+        """The entries of the medicine and, of a class, of its members."""
+        return self.ties.own(self.a) | self.ties.members(self.a)
+
+    def _shared(self) -> list[Way]:
+        """What leads to the entries that are of both."""
+        other = self.ties.own(self.b)
+        return [why for node, why in self._own.items() if node in other]
+
+    def _shared_class(self) -> list[Way]:
+        return [()] if self.ties.mates(self.b).keys() & self._own.keys() else []
+
+    def _labels(self) -> list[Tie]:
+        return by_cost(self.ties.naming(self._own, self.b))
+
+    def _labels_of_mates(self) -> list[Tie]:
+        return by_cost(self.ties.naming(self.ties.mates(self.a), self.b))
+
+    def _people(self) -> list[Tie]:
+        return self.ties.about_people(self._own, self.group) if self.group else []
+
+    def _people_of_mates(self) -> list[Tie]:
+        """What is forbidden to the people of others of its class: of most, or of one where it is about a drink."""
+        spoken = self.ties.about_people(self.ties.mates(self.a), self.group) if self.group else []
+        alike = [t for t in spoken if t.grade_for_people == "no"]
+        forbidden, speaking = ({substance(t.triple.subject.name) for t in ties} for ties in (alike, spoken))
+        most = len(forbidden) > _SEVERAL and 5 * len(forbidden) >= 4 * len(speaking)
+        return alike if most or self.group in DRINKS else []
+
+    # --- tied as the intent asks
+
+    @cached_property
+    def _near(self) -> list[Tie]:
+        """Where nothing ties them, what one has whose name holds that of the other."""
+        return [] if self.between else [t for t in self.ties.holding(self.a, self.b) if self.rule.says(t)]
+
+    @cached_property
+    def against(self) -> list[Tie]:
+        """The ties that say no."""
+        return [t for t in self.between if self.rule.denies(t) and not t.of_kinds]
+
+    def _saying(self) -> list[Tie]:
+        """The ties that say yes, the most telling first."""
+        return sorted((t for t in self.between if self.rule.says(t)), key=self.rule.place)
+
+    def _turned(self) -> list[Tie]:
+        return [t for t in self.between if self.rule.says(t, turned=True)]
+
+    @cached_property
+    def good(self) -> list[Tie]:
+        """What says yes: of the two, turned round where that is the same, or by a longer name."""
+        return self._saying() or (self._turned() if self.rule.either_way else []) or self._near
+
+    def _affirming(self) -> list[Tie]:
+        """The same but slips; where ties of many roles answer, one of each first, warnings before all."""
+        good = [t for t in self.good if not t.slip] or self.good
+        firsts = {t.role: t for t in reversed(good)}.values()
+        return sorted(good, key=lambda t: (t not in firsts, not t.grade)) if self.rule.beside else good
+
+    def _contradicted(self) -> list[Tie]:
+        """The first that says yes, and what speaks against it where nothing says no outright."""
+        if self.against or not self.good:
+            return []
+        harm = any(t.role is Role.ADVERSE for t in self._near)
+        beside = self.ties.holding(self.a, self.b, (Role.TREATS,)) if harm else []
+        instead = _speaks_against(self.good, [*self.between, *self._near, *beside])
+        return [*self.good[:1], *instead] if instead else []
+
+
+@dataclass(frozen=True)
 class _Judge:
     """One ask under judgement."""
 
@@ -203,6 +356,7 @@ class _Judge:
     frame: Frame
     rule: Rule
     most: int
+    _pairs: dict[tuple[Thing, Thing], Pair] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def named(self) -> AskedThings:
@@ -283,136 +437,56 @@ class _Judge:
         """Whether a thing is what a medicine may be for, and no illness that medicines make worse."""
         return thing.entity.kind in rules()["kinds"]["complaint"] and not (thing.allergy or worsened_by(thing.words))
 
-    # --- taking something
+    # --- two things
+
+    def _pair(self, a: Thing, b: Thing) -> Pair:
+        """Two things, of which what is looked up is kept."""
+        return self._pairs.setdefault((a, b), Pair(self.ties, a, b, self.rule))
+
+    def _judge(self, table: str, pair: Pair) -> Evidence:
+        """The verdict of the first row of a table that finds something; that nothing is known where none does."""
+        for row in rules()["judged"][table]:
+            if not (found := pair.find(row)):
+                continue
+            which, key = row["verdict"], row.get("key", "")
+            if not isinstance(found[0], Tie):  # what leads from one to the other
+                return self._evidence(which, key, (), found[0], pair.a, pair.b)
+            ties = [t for t in found if isinstance(t, Tie)]
+            if which == "worst":
+                grades = [t.grade_for_people if pair.group else t.grade for t in ties]
+                which = min(grades, key=_ORDER.index)
+                ties = [t for t, grade in zip(ties, grades, strict=True) if grade == which]
+            return self._verdict(which, ties, pair, key)
+        return self._verdict("none", [], pair)
 
     def _taken(self, a: Thing, b: Thing) -> Evidence:
         """The verdict on taking one of two things, a medicine, with the other."""
         if a.allergy or b.allergy:
-            return self._allergic(*((b, a) if a.allergy else (a, b)))
-        both = self.ties.is_medicine(b)
-        ties = self.ties.between(a, b)
-        same = next((why for node, why in self.ties.own(a).items() if self.ties.graph.at(node) == b.entity), None)
-        graded = [t for t in ties if t.grade] or self.ties.by_class(a, b)
-        if graded:
-            worst = min((t.grade for t in graded), key=GRAVE.index)
-            return self._verdict(worst, [t for t in graded if t.grade == worst], a, b)
-        if both and same is not None:
-            return self._evidence("caution", "verdict.same_substance", [], same, a, b)
-        given = [t for t in ties if t.role in (Role.TREATS, Role.ADVERSE) and not both]
-        return self._of_the_class(a, b, given) or self._by_effects(a, b, given) or self._by_mates(a, b)
-
-    def _of_the_class(self, a: Thing, b: Thing, given: Sequence[Tie]) -> Evidence | None:
-        """What is forbidden to, or warns of, others of the class of a medicine, and what it makes worse."""
-        both = self.ties.is_medicine(b)
-        worse = [] if both else self.ties.worsened(a, b)
-        harms = worse or (bool(given) and all(t.role is Role.ADVERSE and not t.slip for t in given))
-        if forbidden := [t for t in self.ties.of_mates(a, b) if t.grade == "no"] if harms and not both else []:
-            return self._verdict("class", forbidden, a, b)
-        if given:
-            return None
-        if worse:
-            return self._verdict("harm", worse, a, b)
-        alike = self.ties.siblings(a, b)
-        return self._verdict("class", alike, a, b) if alike else None
-
-    def _by_effects(self, a: Thing, b: Thing, given: Sequence[Tie]) -> Evidence | None:
-        """What a medicine does for or against what it is to be taken with."""
-        harms = all(t.role is Role.ADVERSE and not t.slip for t in given)
-        ordered = sorted(given, key=lambda t: t.role is Role.TREATS)
-        return self._verdict("harm" if harms else "other", ordered, a, b) if given else None
-
-    def _by_mates(self, a: Thing, b: Thing) -> Evidence:
-        """That nothing is known of two things; of two medicines, with what is known of others of their classes."""
-        pairs = [(a, b), (b, a)] if self.ties.is_medicine(b) else []
-        found = by_cost(t for x, y in pairs for t in self.ties.tied(self.ties.mates(x), self.ties.own(y)))
-        forbidden = [t for t in found if t.grade == "no"]
-        alike = forbidden or [t for t in found if t.grade == "interacts"]
-        names = {substance(e.name) for t in alike for e in (t.triple.subject, t.triple.object)}
-        return self._verdict("class" if forbidden or len(names) > _SEVERAL else "none", alike, a, b)
-
-    def _allergic(self, medicine: Thing, allergy: Thing) -> Evidence:
-        """The verdict on a medicine for one who is allergic to another thing."""
-        own, other = self.ties.own(medicine) | self.ties.members(medicine), self.ties.own(allergy)
-        if shared := [node for node in own if node in other]:
-            return self._evidence("no", "verdict.allergic", [], own[shared[0]], medicine, allergy)
-        told = by_cost(t for t in self.ties.naming(own, allergy) if t.grade)
-        if told:
-            return self._verdict(min((t.grade for t in told), key=GRAVE.index), told, medicine, allergy)
-        if self.ties.mates(allergy).keys() & own.keys():
-            return self._evidence("class", "verdict.allergic_class", [], (), medicine, allergy)
-        if alike := by_cost(t for t in self.ties.naming(self.ties.mates(medicine), allergy) if t.grade):
-            return self._verdict("class", alike, medicine, allergy)
-        return self._verdict("none", [], medicine, allergy)
+            return self._judge("allergic", self._pair(*((b, a) if a.allergy else (a, b))))
+        return self._judge("taken", self._pair(a, b))
 
     def _people(self, medicine: Thing, group: People) -> Evidence:
         """What the graph warns of for a group of people."""
         key = f"people.{group.name[0]}"
         english, chinese = group.name
         name = chinese if self.words.code == "zh" else self.words(key) if key in self.words else english
-        person = Thing(
-            Named((name,)),
-            Link(Mention(name, name, -1, -1), Entity("", name, "drug" if group in DRINKS else ""), 1.0, "group"),
-        )
-        found = self.ties.about_people(self.ties.own(medicine) | self.ties.members(medicine), group)
-        if found:
-            worst = min((t.grade_for_people for t in found), key=_ORDER.index)
-            return self._verdict(worst, [t for t in found if t.grade_for_people == worst], medicine, person)
-        spoken = self.ties.about_people(self.ties.mates(medicine), group)
-        alike = [t for t in spoken if t.grade_for_people == "no"]
-        forbidden, speaking = ({substance(t.triple.subject.name) for t in ties} for ties in (alike, spoken))
-        most = group in DRINKS or (len(forbidden) > _SEVERAL and 5 * len(forbidden) >= 4 * len(speaking))
-        return (
-            self._verdict("class", alike, medicine, person)
-            if alike and most
-            else self._verdict("none", [], medicine, person)
-        )
+        entity = Entity("", name, "drug" if group in DRINKS else "")
+        person = Thing(Named((name,)), Link(Mention(name, name, -1, -1), entity, 1.0, "group"))
+        return self._judge("people", Pair(self.ties, medicine, person, self.rule, group))
 
     def _lifestyle(self, a: Thing, b: Thing) -> Evidence:
         """The verdict on eating, drinking or doing something with an illness."""
-        rule = rule_of("lifestyle") or self.rule
-        ties = self.ties.between(a, b)
-        bad = [t for t in ties if rule.says(t)]
-        good = [t for t in ties if t.role is Role.FOOD]
-        if bad:
-            return self._evidence("no", "verdict.better_not", bad, (), a, b)
-        return (
-            self._evidence("yes", "yes.diet", good, (), a, b)
-            if good
-            else self._verdict("other" if ties else "none", ties, a, b)
-        )
-
-    # --- other ties
+        return self._judge("lifestyle", Pair(self.ties, a, b, rule_of("lifestyle") or self.rule))
 
     def _related(self, a: Thing, b: Thing) -> list[Evidence]:
         """The verdicts on whether two things are tied as the intent asks: what denies it, then what affirms it."""
-        if self.rule.beside and self.ties.is_medicine(a) and self.ties.is_medicine(b):
+        pair = self._pair(a, b)
+        if self.rule.beside and pair.both:
             return []  # what one does to another is told as what is taken
-        ties = self.ties.between(a, b)
-        against = [t for t in ties if (t.role in self.rule.against or self._forbids(t)) and not t.of_kinds]
-        good = sorted((t for t in ties if self.rule.says(t)), key=self.rule.place)
-        turned = [t for t in ties if self.rule.says(t, turned=True)]
-        good = good or (turned if self.rule.either_way else [])
-        near = [] if good or ties else [t for t in self.ties.holding(a, b) if self.rule.says(t)]
-        beside = self.ties.holding(a, b, (Role.TREATS,)) if any(t.role is Role.ADVERSE for t in near) else []
-        good = good or near
-        said = [self._verdict("no", against, a, b)] if against else []
-        if good and not said and (instead := _speaks_against(good, [*ties, *near, *beside])):
-            return [self._evidence("other", "verdict.contradicted", [*good[:1], *instead], (), a, b)]
-        if good:
-            return [*said, self._verdict("yes", self._one_of_each([t for t in good if not t.slip] or good), a, b)]
-        if said or ties:
-            return said or [self._verdict("reverse" if turned else "other", turned or ties, a, b)]
-        return [self._verdict("none", [], a, b)]
+        denied = [self._verdict("no", pair.against, pair)] if pair.against else []
+        return denied if denied and not pair.good else [*denied, self._judge("related", pair)]
 
-    def _forbids(self, tie: Tie) -> bool:
-        return Role.CONTRAINDICATED in self.rule.against and tie.grade == "no"
-
-    def _one_of_each(self, good: list[Tie]) -> list[Tie]:
-        """Where ties of many roles answer, one of each first, warnings before all."""
-        if not self.rule.beside:
-            return good
-        firsts = {t.role: t for t in reversed(good)}.values()
-        return sorted(good, key=lambda t: (t not in firsts, not t.grade))
+    # --- inheritance
 
     def _inherited(self, thing: Thing) -> list[Evidence]:
         """Whether a disease is inherited: by its modes, with causes from outside and what a recessive mode means."""
@@ -471,33 +545,24 @@ class _Judge:
     def _unknown(self, named: Named) -> Evidence:
         return Evidence(self.words("verdict.unknown", one=named.names[0]), VERDICT, (), (), 1.0, "unknown")
 
-    def _verdict(self, which: str, ties: Sequence[Tie], a: Thing, b: Thing) -> Evidence:
-        return self._evidence(which, self._key(which, ties, a, b), ties, (), a, b)
+    def _verdict(self, which: str, ties: Sequence[Tie], pair: Pair, key: str = "") -> Evidence:
+        return self._evidence(which, key or self._key(which, ties, pair), ties, (), pair.a, pair.b)
 
-    def _key(self, which: str, ties: Sequence[Tie], a: Thing, b: Thing) -> str:
-        """The key of the sentence of a verdict."""
-        both = self.ties.is_medicine(a) and self.ties.is_medicine(b)
-        warns, affirms = self.rule.taken or both, self.rule.affirms or self.ask.negative
-        if which == "yes" and all(t.role is Role.GENE for t in ties):
-            return "yes.gene"  # whether it is a cause no graph of ours says
-        if which == "yes":
-            asked = self.ask.intent is Intent.RELATION and self.ask.form is Form.YES_NO
-            return "yes.related" if asked else f"yes.{self.ask.intent}"
-        if which == "no" and any(t.role is Role.EXCLUDES for t in ties):
-            return "verdict.denied"
-        if which in ("no", "caution") and affirms and self.rule.taken:
-            return "verdict.warned" if which == "no" else "verdict.warned_care"
-        if which == "no" and both:
-            return "verdict.not_together"
-        if which == "no" and warns:
-            return "verdict.forbidden"
-        if which == "class" and not self.ties.is_medicine(b) and all(t.grade == "no" for t in ties):
-            return "verdict.class_forbidden"
-        if which == "other" and warns:
-            return "verdict.no_warning_but"
-        if which == "none":
-            return ("verdict.no_warning" if warns else "verdict.none") + ("_but_of_others" if ties else "")
-        return f"verdict.{which}"
+    def _key(self, which: str, ties: Sequence[Tie], pair: Pair) -> str:
+        """The key of the sentence of a verdict: that of the first row of `said` in `verdicts.toml` that holds."""
+        holds = {
+            "genes": all(t.role is Role.GENE for t in ties),
+            "related": self.ask.intent is Intent.RELATION and self.ask.form is Form.YES_NO,
+            "denied": any(t.role is Role.EXCLUDES for t in ties),
+            "both": pair.both,
+            "taken": self.rule.taken,
+            "warns": self.rule.taken or pair.both,
+            "affirms": self.rule.affirms or self.ask.negative,
+            "forbidden": not self.ties.is_medicine(pair.b) and all(t.grade == "no" for t in ties),
+            "of_others": bool(ties),
+        }
+        said = (row for row in rules()["said"] if row["verdict"] == which and all(holds[w] for w in row["when"]))
+        return next((str(row["key"]).format(intent=self.ask.intent) for row in said), f"verdict.{which}")
 
     def _evidence(
         self,
@@ -570,7 +635,7 @@ def between(asked: Asked) -> list[Evidence]:
     """The verdicts; of an illness beside findings whether it explains them, of one thing what it has in the roles."""
     several = asked.ask.intent is Intent.RELATION and len(asked.query.frame.findings) > _SEVERAL
     if several and Explain(asked.graph, ()).suspects(asked.query):
-        return explained(asked)
+        return explain(asked)
     found = verdict(asked)
     alone = not found and len(links_of(asked.ask.things)) == 1 and asked.row.roles
     return operator_named("objects")(asked) if alone else found

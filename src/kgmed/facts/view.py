@@ -13,7 +13,7 @@ from kgmed.errors import Unavailable
 from kgmed.facts.answer import fitting_warnings
 from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
-from kgmed.facts.warnings import Warned, WarnedOf
+from kgmed.facts.safety import NotForThisPatient, Warned, WarnedOf, barred
 from kgmed.frame import Ask, Frame, Intent, Named
 from kgmed.graph.base import LocalGraph, names_of
 from kgmed.graph.contradictions import WARNS
@@ -76,8 +76,6 @@ class AskedTriples:
         whole, asked = Overview(self.graph), [x for x in stated if not query.hypothesis or _is_asked_of(query, x)]
         told = found.values() or [e for link in stated for e in whole.definition(link.entity)]
         if not query.question.options:
-            from kgmed.facts.safety import NotForThisPatient  # read in where a method is asked
-
             told = [*NotForThisPatient(self.graph)(query, list(told)), *self._forbidden(query, asked)]
         return [*told, *self._warnings(asked, found)]
 
@@ -447,8 +445,6 @@ class OnlyHelpful:
         mine = [x for x in piece.about if self._key(x) in keys]
         if piece.id != NOT_FOR or self.graph is None or len(mine) == len(piece.about) or not self._medicines(piece):
             return [piece]
-        from kgmed.facts.safety import barred  # read in where a method is asked
-
         return barred(self.graph, frame, mine) or [piece]
 
     def _key(self, thing: Entity) -> str:
@@ -483,8 +479,6 @@ class ForPatient:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The pieces in their order, then the warnings."""
-        from kgmed.facts.safety import NotForThisPatient  # read in where a method is asked
-
         if query.question.options:
             return list(evidence)
         passed = NotForThisPatient(self.graph)(query, evidence)

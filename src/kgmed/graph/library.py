@@ -138,9 +138,9 @@ def _file(given: dict[str, Any]) -> File:
 @cache
 def published_graphs() -> tuple[Published, ...]:
     """The rows of `published.toml`."""
-    from kgmed import toml
+    from kgmed.disk import read_toml
 
-    rows = toml.read(Path(__file__).with_name("published.toml"))["graph"]
+    rows = read_toml(Path(__file__).with_name("published.toml"))["graph"]
     return tuple(Published(**row | {"files": tuple(map(_file, row["files"]))}) for row in rows)
 
 

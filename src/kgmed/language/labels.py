@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import numeric
 
-from kgmed.toml import parse
+from kgmed.disk import parse_toml
 
 GROUPS = ("pregnancy", "breastfeeding", "children", "older people")
 GROWN, OLD = 18.0, 65.0  # years
@@ -40,7 +40,7 @@ class Reading:
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
     text = resources.files("kgmed.language").joinpath("labels.toml").read_text(encoding="utf-8")
-    return parse(text, Path("labels.toml"))
+    return parse_toml(text, Path("labels.toml"))
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from kgmed import toml
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, parse_toml, read_toml
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError
 from kgmed.models.asking import (
     LogProbs,
@@ -71,7 +70,7 @@ def prices(own: Path | None = None) -> dict[str, Price]:
 
 def read(path: Path) -> dict[str, Price]:
     """The prices in a file; raises `SourceError`."""
-    return _prices(toml.read(path, parse_float=Decimal), path)
+    return _prices(read_toml(path, parse_float=Decimal), path)
 
 
 def parse_prices(text: str, path: Path) -> dict[str, Price]:
@@ -80,7 +79,7 @@ def parse_prices(text: str, path: Path) -> dict[str, Price]:
     >>> parse_prices('["gguf/mine"]\\ninput = 0\\noutput = 0\\nas_of = 2026-01-31', Path("p"))["gguf/mine"].of(9, 9)
     Decimal('0')
     """
-    return _prices(toml.parse(text, path, parse_float=Decimal), path)
+    return _prices(parse_toml(text, path, parse_float=Decimal), path)
 
 
 def _prices(table: Mapping[str, object], path: Path) -> dict[str, Price]:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
+from kgmed.disk import parse_toml
 from kgmed.errors import BadInput
-from kgmed.toml import parse
 
 _ENGLISH = "en"
 
@@ -59,7 +59,7 @@ def catalogue(language: str) -> Catalogue:
     file = resources.files("kgmed.sentences").joinpath(f"{language or _ENGLISH}.toml")
     if not language.isalpha() or not file.is_file():
         return catalogue(_ENGLISH)
-    sections = parse(file.read_text(encoding="utf-8"), Path(f"{language}.toml"))
+    sections = parse_toml(file.read_text(encoding="utf-8"), Path(f"{language}.toml"))
     return Catalogue(language, {f"{name}.{key}": said for name, rows in sections.items() for key, said in rows.items()})
 
 

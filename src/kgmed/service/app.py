@@ -39,11 +39,10 @@ from kgmed.config import AUTO, Config, config_type
 from kgmed.disk import copies_processes
 from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.graph import library
-from kgmed.service.guard import LIVE, LOOPBACK, Guard, Keys, Rate, Rules
+from kgmed.service.guard import LIVE, LOOPBACK, MEDIA, Guard, Keys, Rate, Rules, body_of, problem, problem_of
 from kgmed.service.kept import LARGEST_UPLOAD, Fetches, KeepsRuns, runs_at
 from kgmed.service.metrics import Measured, Telemetry, to_stderr
 from kgmed.service.openai import openai_routes
-from kgmed.service.problems import MEDIA, body_of, problem, problem_of
 from kgmed.service.rest import Doors, cannot, routes
 from kgmed.service.uses import UseCases, open_cases, open_judge
 from kgmed.service.work import Left, Work

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgmed.records import Run
-from kgmed.service.problems import REQUEST
+from kgmed.service.guard import REQUEST
 from kgmed.service.work import Work
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

@@ -22,7 +22,7 @@ from kgmed.config import AUTO
 from kgmed.errors import BadInput, UnknownName
 from kgmed.language.text import one_line
 from kgmed.records import Evidence, Run, to_json
-from kgmed.service.problems import Problem, Unsupported, body_of
+from kgmed.service.guard import Problem, Unsupported, body_of
 from kgmed.service.rest import LONG, AnswerResponse, Doors, EventStream, ending, leaving
 from kgmed.service.uses import LONGEST, AskRequest, RestartTold, TokenTold, Told, UseCases
 from kgmed.show_run import MARK, address

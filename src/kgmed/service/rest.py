@@ -20,8 +20,8 @@ from kgmed.graph.search.paths import FoundPaths
 from kgmed.records import Role, Run
 from kgmed.runs import Kept
 from kgmed.service import uses
+from kgmed.service.guard import MEDIA, Problem, plain, problem_of
 from kgmed.service.kept import Uploaded
-from kgmed.service.problems import MEDIA, Problem, plain, problem_of
 from kgmed.service.uses import MOST, Told, UseCases
 from kgmed.service.work import Gone, Left, Work
 from kgmed.show_run import translated_run

@@ -20,7 +20,7 @@ from typing import IO, Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import MENDED, DroppedRow, EdgeRow
 from kgmed.graph.packed import bearable, unpacking
@@ -368,7 +368,7 @@ def column(header: Sequence[str], names: Sequence[str]) -> int:
 
 # --- What a column says, by what it is called; of several that say the same, the first in this order counts.
 
-_WORDS = toml.read(Path(__file__).with_name("columns.toml"))
+_WORDS = read_toml(Path(__file__).with_name("columns.toml"))
 COLUMNS: Mapping[str, tuple[str, ...]] = {what: tuple(names) for what, names in _WORDS["columns"].items()}
 OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
 OF_NODES = tuple(COLUMNS)[len(OF_EDGES) :]
@@ -633,7 +633,7 @@ _NEGATED = {Role.FINDING: Role.EXCLUDES, Role.FOOD: Role.AVOID, Role.EXCLUDES: R
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[Role, bool, re.Pattern[str]], ...]:
     """The rules of `relations.toml`, read when a graph is: an answer, which infers nothing, does not wait for them."""
-    rules = toml.read(Path(__file__).with_name("relations.toml"))["rules"]
+    rules = read_toml(Path(__file__).with_name("relations.toml"))["rules"]
     return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in rules)
 
 
@@ -648,7 +648,7 @@ def declared(rows: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 def published(graph: str) -> dict[str, Any]:
     """What `sources.toml` says of a graph, as `Source` takes it: licence, citation, language, relations and kinds."""
-    said = toml.read(Path(__file__).with_name("sources.toml"))[graph]
+    said = read_toml(Path(__file__).with_name("sources.toml"))[graph]
     return {**said, **declared(said.get("relations", {}))}
 
 
@@ -663,7 +663,7 @@ def label_of(code: str, label: str = "") -> str:
     ('has phenotype', 'treats', 'linked by X:0000012')
     """
     local = code.rpartition(":")[2] or code
-    known = label or toml.read(Path(__file__).with_name("relations.toml"))["codes"].get(code, "")
+    known = label or read_toml(Path(__file__).with_name("relations.toml"))["codes"].get(code, "")
     return known or (f"linked by {code}" if _CODE.fullmatch(local) else local)
 
 
@@ -812,7 +812,7 @@ def roles_from_toml(path: Path) -> RoleTable:
     All fields are optional; one that is not there keeps what its name suggests. Raises `SourceError`.
     """
     check_file(path)
-    read = {name: _relation(path, name, entry) for name, entry in toml.read(path).items()}
+    read = {name: _relation(path, name, entry) for name, entry in read_toml(path).items()}
     return RoleTable({n: r for n, (r, _) in read.items()}, {n: k for n, (_, k) in read.items()})
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.graph.formats.base import check_file, empty, open_bytes, published, reading
@@ -167,7 +167,7 @@ def _is_graph(graph: object, most: int) -> bool:
 # name things (edges), those whose values name the subject itself (aliases), and the texts that matter for safety or
 # tell what kind of thing their subject is.
 
-_TABLES = toml.read(Path(__file__).with_suffix(".toml"))
+_TABLES = read_toml(Path(__file__).with_suffix(".toml"))
 _EDGES, _TEXTS, _ALIASES = (_TABLES[name] for name in ("edges", "texts", "aliases"))
 CODES: Mapping[str, str] = {"ICD10": "ICD10", "ATC编码": "ATC", "CAS号": "CAS"}  # relation -> vocabulary
 

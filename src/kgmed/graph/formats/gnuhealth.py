@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.formats.base import check_file, elements, published, reading
@@ -346,7 +346,7 @@ def _bare(title: str) -> str:
 
 _MEDICINES = "health_who_essential_medicines"
 
-_READ = toml.read(Path(__file__).with_name("who_eml.toml"))
+_READ = read_toml(Path(__file__).with_name("who_eml.toml"))
 _PREVENTS = frozenset({"6.5.3.2", "7.2"})  # sections titled "For prophylaxis"
 _AGENTS = re.compile(r"BCG|pneumococcal|rotavirus|Haemophilus")  # vaccines named after what they are made against
 _MENDED = {"em_12_6": "em_12_7"}  # "Antithrombotic medicines" in the package; the list's 12.6 is lipid-lowering agents

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import DroppedRow
 from kgmed.graph.formats.base import COLUMNS, columns_of, first_lines, json_object, lines, open_bytes, reading
@@ -249,7 +249,7 @@ _INSIDE = ("data", "attributes", "properties", "metadata", "v")  # an object's o
 _BY_ID = ("nodes", "edges", "vertices", "links", "relationships", "rels")  # may be an object of objects by their id
 _NOT_READ = frozenset({"query_graph", "auxiliary_graphs", "workflow"})  # of TRAPI: about an answer, as its "results"
 _ENTRY = ("name", "gaishu_info")  # by which an entry of a disease is told, beside what it says of it
-DISEASES = toml.read(Path(__file__).with_name("diseases.toml"))
+DISEASES = read_toml(Path(__file__).with_name("diseases.toml"))
 # fields and columns that name a disease
 NAMES = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
 RELATIONS: Mapping[str, str] = DISEASES["columns"]

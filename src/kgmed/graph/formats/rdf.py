@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import MENDED, Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.formats.base import DENIED, declared, first_lines, label_of, name_of, need_file, open_bytes, reading
@@ -22,7 +22,7 @@ from kgmed.language.text import visible
 from kgmed.records import Relation
 from kgmed.registry import formats
 
-_KNOWN = toml.read(Path(__file__).with_suffix(".toml"))
+_KNOWN = read_toml(Path(__file__).with_suffix(".toml"))
 
 
 def _iri(short: str) -> str:

@@ -14,7 +14,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
@@ -129,7 +129,7 @@ def source_of(
 def own_columns(path: Path) -> Own:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
-    said = toml.read(path)
+    said = read_toml(path)
     for what, name in said.items():
         if what not in COLUMNS or not isinstance(name, str):
             raise SourceError(

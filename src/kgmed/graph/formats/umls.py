@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.graph.formats.base import byte_blocks, check_file, published
@@ -146,7 +146,7 @@ def _checked(path: Path, data: NDArray[np.uint8], bars: Ints, stop: Ints, fields
 
 PREFIX = "umls"  # of a concept's id, as in umls:C0004096
 
-_CODES = toml.read(Path(__file__).with_name("sources.toml"))
+_CODES = read_toml(Path(__file__).with_name("sources.toml"))
 _KINDS: Mapping[str, str] = _CODES["umls_kinds"]
 LANGUAGES: Mapping[str, str] = _CODES["umls_languages"]
 _RANK: Mapping[str, tuple[int, str]] = {

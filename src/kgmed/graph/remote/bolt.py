@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from kgmed import disk
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.remote.database import (
@@ -39,7 +40,6 @@ from kgmed.graph.remote.database import (
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Relation
-from kgmed.toml import read
 
 if TYPE_CHECKING:
     from neo4j import Driver
@@ -250,7 +250,7 @@ class Bolt:
 def _own(graph: str) -> dict[str, tuple[str, ...]]:
     """The queries of a graph that `load` wrote."""
     mine = f"kgmed_{graph.replace('-', '__')}"
-    queries = read(Path(__file__).with_suffix(".toml"))
+    queries = disk.read_toml(Path(__file__).with_suffix(".toml"))
     return {what: tuple(query.replace("GRAPH", mine) for query in of) for what, of in queries.items()}
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
+from kgmed import disk
 from kgmed.disk import as_file_name, put_in_place
 from kgmed.errors import BadInput, Busy, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
@@ -29,7 +30,6 @@ from kgmed.graph.store.folder import JOURNAL, beside, publish, read_manifest, ve
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
-from kgmed.toml import read
 
 # --- What the mapping files of graphs that kgmed did not write have in common, over Bolt and in PostgreSQL: small
 # TOML.
@@ -40,7 +40,7 @@ CALLED = ("name", "preferred_label", "label", "title", "term")
 
 def read_toml(path: Path, keys: Collection[str]) -> dict[str, Any]:
     """What a mapping file says; raises `BadInput` naming the file and a key that no mapping has."""
-    told = read(path)
+    told = disk.read_toml(path)
     known(path, told, keys, "a mapping")
     return told
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.names import Near
@@ -138,7 +138,7 @@ def _plain(address: Address, error: Any) -> KgmedError:
     return Unavailable(f"{address.where} answers with the error {state}; load the graph again")
 
 
-_SQL = toml.read(Path(__file__).with_suffix(".toml"))
+_SQL = read_toml(Path(__file__).with_suffix(".toml"))
 _NAMED = _SQL["queries"].pop("names")
 _QUERIES = {**_SQL["queries"], "names": _NAMED.format(form="normal"), "folded": _NAMED.format(form="folded")}
 

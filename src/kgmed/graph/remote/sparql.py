@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kgmed import toml
+from kgmed.disk import read_toml
 from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph.base import EdgeRow, Match, NodeRow, Row, Source, TextRow
 from kgmed.graph.formats.base import declared, infer
@@ -47,7 +47,7 @@ _DIALECTS = Path(__file__).with_name("dialects.toml")
 
 def _dialect(name: str) -> Dialect:
     """What `dialects.toml` says of one."""
-    said = toml.read(_DIALECTS)[name]
+    said = read_toml(_DIALECTS)[name]
     return Dialect(name, **{**said, "relations": declared(said.get("relations", {}))["relations"]})
 
 
@@ -300,7 +300,7 @@ class SparqlDatabase:
         place = f"<{_VOCABULARY}graph:{self.graph}>"
         self._queries = {
             what: f"PREFIX k: <{_VOCABULARY}>\n{query}".replace("%graph%", place).replace("%self%", about)
-            for what, query in toml.read(_DIALECTS)["kgmed"].items()
+            for what, query in read_toml(_DIALECTS)["kgmed"].items()
         }
 
     def close(self) -> None:
