@@ -1,7 +1,8 @@
 """How long an answer takes: LiveQA's questions warm, the first question of a process, a known one as a whole process.
 
     KGMED_DATA=DIR python bench/answering.py [--most N] [--rounds 5] [--beside CHECKOUT]
-    KGMED_DATA=DIR python bench/answering.py --write FILE | --same FILE
+    KGMED_DATA=DIR python bench/answering.py [--methods] --write FILE | --same FILE
+    KGMED_DATA=DIR python bench/answering.py --methods
 
 All installed graphs are asked. `--beside` measures the code of another checkout (git worktree add CHECKOUT REVISION)
 in turn with this one and prints how much of its time is left: on a busy machine that ratio, and those to the fixed work
@@ -11,6 +12,11 @@ each other's tables anew. Times are of the processor, the least of the rounds.
 `--write` keeps the run of every question of LiveQA and of bench/*.jsonl, `--same` asks them again and ends with code 1
 where a run is another than the one kept, but for its times: what makes answers faster may not change them. Both print
 the times of each set, each question new and again.
+
+`--methods` times the methods of the papers without their model, by one that names the names of a question at once and
+has nothing else to say: fifty questions of LiveQA and as many Chinese ones of bench/strangers.jsonl, all installed
+graphs. "new" = no vector of theirs is kept beside the graph, "kept" = they are, in a session that has not met the
+question, "again" = it has. Encoder: its share of the time, and how many texts it read a question.
 """
 
 import argparse
@@ -22,12 +28,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
+import numpy as np
 from _data import data
+from numpy.typing import NDArray
 
 from kgmed.disk import graphs_folder
+from kgmed.models.base import Encoder, Message, Reply
+from kgmed.models.encoders import Remembered
+from kgmed.records import Query, Question
+from kgmed.session import Session
+from kgmed.toolkit import default_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN = "What are the signs of Marfan syndrome?"
@@ -47,7 +62,14 @@ def main() -> None:
     options.add_argument("--warm", action="store_true", help="only print the times of the questions, as JSON")
     options.add_argument("--write", type=Path, help="keep the runs of all questions in this file")
     options.add_argument("--same", type=Path, help="compare the runs of all questions with those in this file")
+    options.add_argument("--methods", action="store_true", help="time the methods of the papers without their model")
     chosen = options.parse_args()
+    if chosen.methods and "KGMED_BENCH_OWN" not in os.environ:  # on graphs beside which no vectors of facts are kept
+        with tempfile.TemporaryDirectory() as scratch:
+            own = environment(ROOT / "src", Path(scratch)) | {"KGMED_BENCH_OWN": "1"}
+            sys.exit(subprocess.run([sys.executable, *sys.argv], env=own, check=False).returncode)
+    if chosen.methods:
+        sys.exit(methods_timed(chosen.write, chosen.same, chosen.most or 50))
     if chosen.write or chosen.same:
         sys.exit(compared(chosen.write, chosen.same, chosen.most))
     if chosen.warm:
@@ -152,13 +174,99 @@ def compared(write: Path | None, same: Path | None, most: int) -> int:
                 made[f"{name}: {text}"] = rounded(json.loads(json.dumps(found)))
             middle, tenth = statistics.median(took), statistics.quantiles(took, n=10)[8]
             print(f"{name:16} {turn:6} {len(took):5} median {middle * 1e3:6.1f} ms, ninth decile {tenth * 1e3:6.1f} ms")
+    return told(made, write, kept, bool(same))
+
+
+def told(made: dict[str, object], write: Path | None, kept: dict[str, object], compare: bool) -> int:
+    """Keep the runs, print which of them differ from those kept before; 1 where one does."""
     if write:
         write.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
     other = [text for text in kept if text in made and made[text] != rounded(kept[text])]
     for text in other:
         print("differs:", text)
-    print(f"{len(made)} questions" + (f", {len(other)} with another run" if same else ""))
+    print(f"{len(made)} questions" + (f", {len(other)} with another run" if compare else ""))
     return bool(other)
+
+
+class AtOnce:
+    """A model that names the terms it was given, and finds every fact of help; else it has nothing to say."""
+
+    name = "at once"
+
+    def __init__(self) -> None:
+        self.terms: list[str] = []
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The reply to a prompt, by its name."""
+        name, terms = getattr(messages, "prompt", "").partition(".")[0], self.terms
+        said = {
+            "kg_rank/terms": json.dumps({"terms": terms}),
+            "mkg_rank/question_terms": json.dumps({"medical entities": terms}),
+            "mkg_rank/translate": json.dumps(terms),
+            "mindmap/extract": ", ".join(terms) or "none",
+            "hykge/hypothesis": "It may have to do with " + ", ".join(terms) + ".",
+            "baselines/facts": json.dumps({"facts": list(range(1, 100))}),
+            "question/frame": '{"asks": []}',
+            "check/sentences": '{"verdicts": [], "sentences": []}',
+        }.get(name, "Output 1: This is what the facts say [1].")
+        return Reply(said, 0, 0, self.name)
+
+
+class Timed:
+    """An encoder, the processor time that it took and the texts that it read."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder, self.name, self.dimensions = encoder, encoder.name, encoder.dimensions
+        self.seconds, self.texts = 0.0, 0
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """The encoder's rows."""
+        start = process_time()
+        rows = self._encoder(texts)
+        self.seconds, self.texts = self.seconds + process_time() - start, self.texts + len(texts)
+        return rows
+
+
+def methods_timed(write: Path | None, same: Path | None, most: int) -> int:
+    """1 where the run of a method differs from the one kept, else 0; prints a row for each set, method and turn."""
+    chinese = map(json.loads, (ROOT / "bench/strangers.jsonl").read_text(encoding="utf-8").splitlines())
+    asked = {"LiveQA": sets()["LiveQA"][:most], "Chinese": [r["question"] for r in chinese if r["lang"] == "zh"][:most]}
+    made: dict[str, object] = {}
+    print(f"the fixed work of this file: {fixed_work() * 1e3:.0f} ms")
+    print("set      method    turn   median ms  ninth decile  encoder  texts")
+    for name, texts in asked.items():
+        for method in ("kg-rank", "mkg-rank", "mindmap", "hykge"):
+            for turn in ("new", "kept", "again"):
+                for rows in graphs_folder().rglob("facts.sqlite*") if turn == "new" else ():
+                    rows.unlink()
+                if turn != "again":
+                    session, model, encoder = opened(method)
+                found = {text: session.toolkit(session.graphs[0]).recognize(Query(Question(text))) for text in texts}
+                encoder.seconds = encoder.texts = 0
+                took = []
+                for text in texts:
+                    model.terms = list(dict.fromkeys(mention.name for mention in found[text]))[:5]
+                    start = process_time()
+                    run = session.ask(text)
+                    took.append(process_time() - start)
+                    parts = {k: v for k, v in run.to_json().items() if k not in ("id", "stages", "spent")}
+                    made[f"{name}, {method}: {text}"] = rounded(json.loads(json.dumps(parts)))
+                middle, tenth = statistics.median(took) * 1e3, statistics.quantiles(took, n=10)[8] * 1e3
+                share, each = encoder.seconds / sum(took), encoder.texts / len(texts)
+                row = f"{name:8} {method:9} {turn:6}{middle:10.1f}{tenth:14.1f}{share:9.2f}{each:7.0f}"
+                print(row, flush=True)
+    return told(made, write, json.loads(same.read_text(encoding="utf-8")) if same else {}, bool(same))
+
+
+def opened(method: str) -> tuple[Session, AtOnce, Timed]:
+    """A session that has been asked something else, its model and its encoder."""
+    import kgmed
+
+    model, encoder = AtOnce(), Timed(default_encoder())
+    session = replace(kgmed.load(method=method), llm=model, encoder=Remembered(encoder)).prepare()
+    session.ask(UNKNOWN)
+    session.ask("我妈妈的膝盖闻所未闻地疼，怎么办？")
+    return session, model, encoder
 
 
 def rounded(value: object) -> object:

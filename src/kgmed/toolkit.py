@@ -104,8 +104,8 @@ class Toolkit:
             return Cascade((Spelled(self.graph), self.decided, slips), nearest=Guessed(self.decided))
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
-            stages.append(Dense(self.graph, self.encoder, names))
-        nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
+            stages.append(Dense(self.graph, self.fact_encoder, names))
+        nearest = Dense(self.graph, self.fact_encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
         return Cascade(tuple(stages), nearest=nearest)
 
     @part
@@ -131,7 +131,7 @@ class Toolkit:
     @part
     def unlike(self) -> float:
         """The cosine that names of other things seldom reach by this encoder (`kgmed.linking.cascade.unlike`)."""
-        return unlike(self.graph, self.encoder, self._names)
+        return unlike(self.graph, self.fact_encoder, self._names)
 
     @part
     def fact_encoder(self) -> Encoder:
@@ -184,6 +184,7 @@ class Toolkit:
             yield partial(make, self.graph)
         if isinstance(self.graph, Store):
             yield partial(Completions, self.graph)
+            yield partial(warnings_of(self.graph).naming, ())
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""

@@ -97,18 +97,19 @@ def test_a_process_that_searches_often_finds_the_same(tmp_path: Path) -> None:
 
 def test_a_shortlist_needs_no_index(tmp_path: Path) -> None:
     graph = small(tmp_path)
-    near = vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), "muscle weaknesses", limit=2)
+    near, none = vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), ["muscle weaknesses", "漢"], limit=2)
     assert near[0].name == "Muscle weakness"
-    assert vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), "漢", limit=2) == []
+    assert none == []
 
 
 def test_of_a_shortlist_only_what_may_do_is_encoded(tmp_path: Path) -> None:
     encoder, names = Counting(), Fuzzy(small(tmp_path))
-    near = vectors.nearest_by_ngrams(names, encoder, "muscle weaknesses", fits=lambda name: name == "Muscle weakness")
-    assert [n.name for n in near] == ["Muscle weakness"]
-    assert encoder.texts == 2
-    assert vectors.nearest_by_ngrams(names, encoder, "muscle weaknesses", fits=lambda _: False) == []
-    assert encoder.texts == 2
+    asked = ["muscle weaknesses", "weak muscles"]
+    near = vectors.nearest_by_ngrams(names, encoder, asked, fits=lambda _, name: name == "Muscle weakness")
+    assert [[n.name for n in some] for some in near] == [["Muscle weakness"]] * 2
+    assert (encoder.left, encoder.texts) == (999, 3)
+    assert vectors.nearest_by_ngrams(names, encoder, asked, fits=lambda *_: False) == [[], []]
+    assert encoder.texts == 3
 
 
 class Spread(NgramEncoder):

@@ -3,9 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from kgmed.frame import Intent
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_with_graph
@@ -60,12 +57,13 @@ class WarnedOf:
         for role in WARNS:
             for edge in ByRole(self.graph, role).subjects(twins).edge.tolist():
                 yield role is Role.CONTRAINDICATED, self.graph.triple(edge)
-        tables: Any = getattr(self.graph, "tables", None)
-        if tables is None:
+        if (tables := getattr(self.graph, "tables", None)) is None:
             return
-        relations = [i for i, r in enumerate(self.graph.relations) if r.role in WARNS]
-        pattern = self._naming(link, twins)
-        for number in np.flatnonzero(np.isin(tables.text_relation, relations)).tolist():
+        names, about = self._names(link, twins), circumstances_of(link.mention.surface)
+        parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in names]
+        pattern = re.compile("|".join([*parts, *(c.found for c in about)]), re.IGNORECASE)
+        warnings = warnings_of(self.graph)
+        for number in (warnings.numbers if about else warnings.naming(names)).tolist():
             if pattern.search(tables.text[number]) and (triple := self._of_it(number, pattern)):
                 yield forbids(clauses_about(triple.object.name, pattern)), triple
 
@@ -80,17 +78,14 @@ class WarnedOf:
             else None
         )
 
-    def _naming(self, link: Link, twins: list[int]) -> re.Pattern[str]:
-        """What a text calls the thing by."""
+    def _names(self, link: Link, twins: list[int]) -> list[str]:
+        """What a text may call the thing."""
         aliases = getattr(self.graph, "aliases", None)
         names = {link.mention.surface, link.entity.name, *(self.graph.at(node).name for node in twins)}
         names |= {
             text for node in twins for text, scope in (aliases(node) if aliases else ()) if scope <= Scope.TRANSLATION
         }
-        long = [
-            re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in names if len(n) >= (2 if has_cjk(n) else 5)
-        ]
-        return re.compile("|".join([*long, *(c.found for c in circumstances_of(link.mention.surface))]), re.IGNORECASE)
+        return [n for n in names if len(n) >= (2 if has_cjk(n) else 5)]
 
 
 # --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.

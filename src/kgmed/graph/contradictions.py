@@ -16,10 +16,11 @@ What several graphs or many labels say a medicine is given for is no slip: a hea
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ class Warnings:
         rows = (row for edges in found for row in zip(edges.number.tolist(), edges.subject.tolist(), strict=True))
         for edge, subject in sorted(rows):
             self._edges.setdefault(subject, []).append(edge)
-        self._numbers, self._nodes = self._of_tables()
+        self.numbers, self._nodes = self._of_tables()
         self._seen = dict[int, tuple[Warning, ...]]()
 
     def _of_tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -88,6 +89,19 @@ class Warnings:
             found = self._seen[node] = tuple(w for w in said if not says_unknown(w.text))
         return found
 
+    def naming(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """The numbers of the texts that warn and hold one of some names, in any case."""
+        said, begins = self._folded
+        folded = {folded for name in names if (folded := name.casefold()) in said}
+        at = {bisect(begins, m.start()) - 1 for name in folded for m in re.finditer(re.escape(name), said)}
+        return self.numbers[sorted(at)]
+
+    @cached_property
+    def _folded(self) -> tuple[str, list[int]]:
+        """The texts that warn without their case, one behind the other, and where each begins."""
+        texts = [text.casefold() for text in self._tables.text.many(self.numbers)]
+        return "\0".join(texts), [0, *accumulate(len(text) + 1 for text in texts)]
+
     def _edge(self, edge: int) -> Warning:
         triple = self._graph.triple(edge)
         return Warning(triple.object.name, triple.relation.role is Role.CONTRAINDICATED, triple.object.id)
@@ -99,7 +113,7 @@ class Warnings:
             yield from (Warning(t.object.name, t.relation.role is Role.CONTRAINDICATED) for t in warns)
             return
         first, last = self._nodes.searchsorted([node, node + 1]).tolist()
-        for number in self._numbers[first:last].tolist():
+        for number in self.numbers[first:last].tolist():
             role = self._graph.relations[self._tables.text_relation.item(number)].role
             yield Warning(self._tables.text[number], role is Role.CONTRAINDICATED)
 

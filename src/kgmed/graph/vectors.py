@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import compress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from kgmed.disk import put_in_place
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy, Near
-from kgmed.models.base import Encoder
+from kgmed.models.base import Encoder, encoded
 
 # --- Nearest rows of a large matrix by an index: HNSW (Malkov and Yashunin 2018, arXiv 1603.09320), package `usearch`.
 # It finds candidates; their order is by the rows themselves, so that a score is the same with and without it. What it
@@ -252,24 +253,25 @@ def _best(old: Best, start: int, scores: NDArray[np.float32], limit: int) -> Bes
 def nearest_by_ngrams(
     names: Fuzzy,
     encoder: Encoder,
-    text: str,
+    texts: Sequence[str],
     *,
     limit: int = 10,
     among: int = 32,
-    fits: Callable[[str], bool] = lambda name: True,
-) -> list[Near]:
-    """The names of highest cosine among the `among` that share most n-grams with the text: needs no index of vectors.
+    fits: Callable[[str, str], bool] = lambda text, name: True,
+) -> list[list[Near]]:
+    """For each text the names of highest cosine among the `among` that share most n-grams: needs no index of vectors.
 
-    Only of those that may do by `fits` vectors are computed.
+    Only of those that may do for the text by `fits` vectors are computed, in one batch.
     """
-    rows = names.shortlist(text, limit=among).tolist()
-    near = [(row, name) for row in rows if fits(name := names.name(row))]
-    if not near:
-        return []
-    vectors = encoder([text, *(name for _, name in near)])
-    scored = zip((vectors[1:] @ vectors[0]).tolist(), near, strict=True)
-    best = sorted((-score, row, name) for score, (row, name) in scored)[:limit]
-    return [Near(name, -score, row) for score, row, name in best]
+    rows = [[(r, names.name(r)) for r in names.shortlist(text, limit=among).tolist()] for text in texts]
+    near = [[Near(n, 0.0, r) for r, n in some if fits(text, n)] for text, some in zip(texts, rows, strict=True)]
+    number = {name: i for i, name in enumerate(dict.fromkeys(n.name for some in near for n in some))}
+    queries, told = encoded(encoder, list(compress(texts, near)), list(number)) if number else ((), ())
+    asked = iter(queries)
+    for some in filter(None, near):
+        scores = told[[number[n.name] for n in some]] @ next(asked)
+        some[:] = [n._replace(score=score) for n, score in zip(some, scores.tolist(), strict=True)]
+    return [sorted(some, key=lambda n: (-n.score, n.row))[:limit] for some in near]
 
 
 def _folder(graph: LocalGraph, encoder: Encoder) -> Path:

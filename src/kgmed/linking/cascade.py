@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -384,7 +384,12 @@ class Dense:
         names = [m.name for m in mentions]
         known = {name: old for name in names if (old := self._found.get((name, k))) is not None}
         new = [name for name in dict.fromkeys(names) if name not in known]
-        for name, near in zip(new, self._near(new, max(8, 2 * k)) if new else (), strict=True):
+        most, index = max(8, 2 * k), self._index if new else None
+        if index is not None:
+            found = index.search(new, limit=most)
+        else:
+            found = nearest_by_ngrams(self.names, self.encoder, new, limit=most, fits=self._may_fit)
+        for name, near in zip(new, found, strict=True):
             known[name] = self._entities(name, self._fit(name, near))[:k]
         if len(self._found) + len(new) > _REMEMBERED:
             self._found.clear()
@@ -394,15 +399,6 @@ class Dense:
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
-
-    def _near(self, names: list[str], limit: int) -> list[list[Near]]:
-        """The nearest names of each, whatever their cosine."""
-        if self._index is not None:
-            return self._index.search(names, limit=limit)
-        return [
-            nearest_by_ngrams(self.names, self.encoder, name, limit=limit, fits=partial(self._may_fit, name))
-            for name in names
-        ]
 
     def _may_fit(self, mention: str, name: str) -> bool:
         """Whether a name can be linked, whatever its vector says: no other is worth computing one."""

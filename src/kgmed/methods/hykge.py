@@ -354,7 +354,7 @@ def _phraser(toolkit: Toolkit, s: HyKGESettings) -> Phraser:
 def _linker(toolkit: Toolkit, s: HyKGESettings) -> Cascade:
     """By name, else by the nearest vector."""
     cjk = 1.0 if s.agreement else 0.0
-    near = Dense(toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), s.similar, s.agreement, cjk)
+    near = Dense(toolkit.graph, toolkit.fact_encoder, Fuzzy(toolkit.graph), s.similar, s.agreement, cjk)
     if not s.agreement and not is_model(toolkit.encoder.name, ENCODER):
         least = max(s.similar, toolkit.unlike)
         why = f"linking: cosine {least:.2f}, calibrated for {toolkit.encoder.name}; {s.similar:g} is for {ENCODER}"

@@ -544,11 +544,12 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
     if toolkit.llm is None:
         raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm = settings or PRESETS[preset], toolkit.llm
+    nearest = Dense(toolkit.graph, toolkit.fact_encoder, Fuzzy(toolkit.graph), s.link_at_least, 0.0, 0.0)
     return Pipeline(
         recognize=OrElse(
             Listed(llm, max_tokens=s.extract_tokens, prompts=toolkit.prompts), WithOptions(toolkit.recognize)
         ),
-        link=Unique(_candidates(toolkit, s)),
+        link=Unique(toolkit.link if s.link == "names" else nearest),
         understand=toolkit.understand,
         retrieve=_retrievers(toolkit, llm, s),
         rank=(*(only_helpful(toolkit, PIECES) if s.helpful else ()), ForPatient(toolkit.graph)) if s.asked else (),
@@ -595,14 +596,6 @@ def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevanc
     if settings.relevance not in ways:
         raise BadInput(f"MindMap has no relevance {settings.relevance!r}; take {', '.join(ways)}")
     return ways[settings.relevance]
-
-
-def _candidates(toolkit: Toolkit, settings: MindMapSettings) -> Candidates:
-    if settings.link == "names":
-        return toolkit.link
-    return Dense(
-        toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), settings.link_at_least, agreement=0.0, agreement_cjk=0.0
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
-from importlib import resources
 from pathlib import Path
 from string import Template
 
@@ -25,6 +24,7 @@ from kgmed.records import Question
 
 _HEADING = re.compile(r"^# (system|user|assistant)[ \t]*$\n?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
+_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ def prompt(name: str, *, language: str = "en", folder: Path | None = None) -> Pr
     ('fence', 'evidence')
     """
     file = f"{name}.{language}.txt"
-    if not _NAME.fullmatch(name) or not language.isalpha() or file not in prompt_files():
+    if not _NAME.fullmatch(name) or not language.isalpha() or not (packaged := _FOLDER / file).is_file():
         raise UnknownName("prompt", f"{name}.{language}", [f.removesuffix(".txt") for f in prompt_files()])
     own = folder / file if folder else None
     if own is None or not own.is_file():
-        return Prompt(name, language, resources.files(__package__).joinpath(file).read_text(encoding="utf-8"))
+        return Prompt(name, language, packaged.read_text(encoding="utf-8"))
     try:
         return Prompt(name, language, own.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -115,8 +115,7 @@ def prompt_files() -> list[str]:
     >>> prompt_files()[:2]
     ['agent/gather.en.txt', 'agent/gather.zh.txt']
     """
-    recipes = [d for d in resources.files(__package__).iterdir() if d.is_dir()]
-    return sorted(f"{d.name}/{f.name}" for d in recipes for f in d.iterdir() if f.name.endswith(".txt"))
+    return sorted(f.relative_to(_FOLDER).as_posix() for f in _FOLDER.glob("*/*.txt"))
 
 
 # What every final prompt asks for in the same words, so that methods which are compared differ in nothing else.
