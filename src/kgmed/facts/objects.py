@@ -223,14 +223,17 @@ def objects(asked: Asked) -> list[Evidence]:
     if ask.intent is Intent.INHERITANCE and (modes := list(_modes(asked, named))):
         return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
     links = [link for one in named for link in RicherNames(graph)(one, row.roles[0])] if row.roles else named
+    treats = ask.intent is Intent.TREATMENT  # then neither of what is taken, nor what a thing is given for
+    links = [link for link in links if not treats or link.entity.kind not in MEDICINES] or links
     which = wanted(ask)
     found = Lists(graph, medicines=which.narrows, wanted=which)(query, links, row.roles, every=row.every)
     if which.narrows and not any(e.triples for e in found):
         found = Lists(graph)(query, links, row.roles, every=row.every)
     if not found and row.relations:
         found = operator_named("text")(asked)
+    found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
     found = [*_read_as(asked, named, links), *found] if found else []
-    if found and ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
+    if found and treats and len(links) > 1 and is_case(graph, links):
         return _one_each(found, links)
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
         return [*found, *_seen_in(asked, found)]
