@@ -250,7 +250,7 @@ class Trained:
             tuple(_without(ask, patient.allergic_to) for ask in some) for some in (asks, alternatives)
         )
         source, sure = ("given", 1.0) if self.given else ("trained", float(shares[order[0]]))
-        return Frame(asks, alternatives, findings, (), patient, language, source, sure)
+        return Frame(asks, alternatives, findings, (), patient, language, source, sure, sentences=len(each))
 
     def names(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Span]:
         """Where names may be in a text, with their kinds, before it is judged which of them are none."""
