@@ -46,6 +46,20 @@ def test_records_go_while_others_come() -> None:
     together(lambda n: cache([n % 997, n % 991], lambda numbers: numbers))
 
 
+def test_records_that_others_made_meanwhile_are_not_made_of_nothing() -> None:
+    """An empty array of numbers has no integer type, so that a graph can take no rows by it."""
+
+    class Late(dict[int, int]):
+        def __getitem__(self, number: int) -> int:
+            raise KeyError(number)  # gone at the first look, there again at the second
+
+    cache = arrays.RecordCache[int]()
+    cache._kept = Late({1: 10, 2: 20})
+    asked: list[list[int]] = []
+    assert cache([1, 2], lambda numbers: asked.append(numbers) or numbers) == [10, 20]  # type: ignore[func-returns-value]
+    assert asked == []
+
+
 def test_results_that_are_kept_with_a_graph_go_while_others_come() -> None:
     @kept_with_graph(16)
     def double(graph: RoleGraph, n: int) -> int:

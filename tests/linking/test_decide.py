@@ -9,7 +9,17 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.linking import LinkingCase, mention
 from kgmed.graph.base import Match
 from kgmed.linking.align import align
-from kgmed.linking.decide import FEATURES, OWN, Decided, Finder, Guessed, LinkScorer, may_link, open_scorer
+from kgmed.linking.decide import (
+    FEATURES,
+    OWN,
+    Decided,
+    Finder,
+    Guessed,
+    LinkCandidate,
+    LinkScorer,
+    may_link,
+    open_scorer,
+)
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.records import Entity
 from kgmed.toolkit import Toolkit
@@ -48,6 +58,21 @@ def test_what_is_not_sure_enough_is_asked_about_and_not_linked(toolkit: Toolkit)
     assert strict.asked(name) == [decided.ranked([name])[0][0].entity.name]
     silent = Decided(decided.find, LinkScorer({**decided.scorer.arrays, "ask": np.array(score + 0.001)}))
     assert silent.asked(name) == []
+
+
+def test_candidates_are_given_that_another_thread_forgets(toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered may be dropped while a name is looked up, as it is once too much is remembered."""
+    assert toolkit.decided is not None
+    decided = Decided(toolkit.decided.find, toolkit.decided.scorer)
+    (before,) = decided.ranked(["tumours of dermal"])
+    find = Finder.__call__
+
+    def forgetful(finder: Finder, names: list[str]) -> list[list[LinkCandidate]]:
+        decided._found.clear()
+        return find(finder, names)
+
+    monkeypatch.setattr(Finder, "__call__", forgetful)
+    assert decided.ranked(["tumours of dermal", "hepatoitis"])[0] == before
 
 
 def test_candidates_are_those_of_a_graph_without_the_node(toolkit: Toolkit) -> None:

@@ -308,17 +308,18 @@ class Decided:
 
     def ranked(self, names: Sequence[str]) -> list[list[Match]]:
         """All candidates of each name, the likeliest first; the score is the chance to be right."""
-        new = [name for name in dict.fromkeys(names) if name not in self._found]
-        if len(self._found) + len(new) > _REMEMBERED:
-            self._found.clear()
-            new = list(dict.fromkeys(names))
+        known = {name: old for name in names if (old := self._found.get(name)) is not None}
+        new = [name for name in dict.fromkeys(names) if name not in known]
         found = self.find(new)
         rows = [c.features for candidates in found for c in candidates]
         chances = iter(self.scorer(np.array(rows)).tolist() if rows else ())
         for name, candidates in zip(new, found, strict=True):
             scored = sorted((-chance, c.node, c.name) for c, chance in zip(candidates, chances, strict=False))
-            self._found[name] = [Match(self.find.graph.at(node), by, "meaning", -less) for less, node, by in scored]
-        return [self._found[name] for name in names]
+            known[name] = [Match(self.find.graph.at(node), by, "meaning", -less) for less, node, by in scored]
+        if len(self._found) + len(new) > _REMEMBERED:
+            self._found.clear()
+        self._found.update({name: known[name] for name in new})
+        return [known[name] for name in names]
 
     def asked(self, name: str, *, most: int = 3) -> list[str]:
         """The names of at most so many entities that are likely enough to ask a person about."""

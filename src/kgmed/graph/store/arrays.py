@@ -478,7 +478,7 @@ class RecordCache(Generic[R]):
         except KeyError:  # another thread may let go of some at any moment
             known = dict(zip(numbers, map(kept.get, numbers), strict=True))
         new = [number for number, record in known.items() if record is None]
-        made = make(new)
+        made = make(new) if new else []  # another thread may have made them since
         kept.update(zip(new, made, strict=True))
         if len(kept) > _MOST:
             self._let_go()
