@@ -210,14 +210,11 @@ def _row(intent: Intent, row: Mapping[str, Any]) -> Row:
 
 @dataclass(frozen=True)
 class FromFrame:
-    """The evidence for each ask of the frame, verdicts first; `link` links the options of a question.
-
-    `clear` = whether a message of which it is unclear what it asks is not answered.
-    """
+    """The evidence for each ask of the frame, verdicts first; `link` links the options of a question."""
 
     graph: LocalGraph
     link: Callable[[str], Sequence[Link]]
-    clear: bool = False
+    clear: bool = False  # whether a message of which it is unclear what it asks is not answered
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The pieces in the order of the asks; a verdict says what the graph does not have."""
