@@ -242,12 +242,11 @@ class Trained:
             for intents in (asked, others)
         )
         before = before_of(links)
-        findings = tuple(n for n, slot in zip(named, slots, strict=True) if slot != "-" and n.kind in ILL)
-        findings = findings or tuple(n for n in before if n.kind in ILL)
-        patient = patient_of(text, [n for n, slot in zip(named, slots, strict=True) if slot != "-"])
+        told = [n for n, slot in zip(named, slots, strict=True) if slot != "-"]
+        findings = tuple(n for n in told if n.kind in ILL) or tuple(n for n in before if n.kind in ILL)
+        patient = patient_of(text, told)
         asks, alternatives = (
-            tuple(_without(of_what_was_said(a, before), patient.allergic_to) for a in some)
-            for some in (asks, alternatives)
+            tuple(_without(of_what_was_said(a, before), patient.allergic_to) for a in x) for x in (asks, alternatives)
         )
         source, sure = ("given", 1.0) if self.given else ("trained", float(shares[order[0]]))
         return Frame(asks, alternatives, findings, (), patient, language, source, sure, sentences=len(each))
