@@ -42,7 +42,7 @@ from kgmed.models.base import Encoder, Message, Reply
 from kgmed.models.encoders import Remembered
 from kgmed.records import Query, Question
 from kgmed.session import Session
-from kgmed.toolkit import default_encoder
+from kgmed.toolkit import Toolkit, default_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN = "What are the signs of Marfan syndrome?"
@@ -241,7 +241,9 @@ def methods_timed(write: Path | None, same: Path | None, most: int) -> int:
                     rows.unlink()
                 if turn != "again":
                     session, model, encoder = opened(method)
-                found = {text: session.toolkit(session.graphs[0]).recognize(Query(Question(text))) for text in texts}
+                tools = session.toolkit(session.graphs[0])
+                assert isinstance(tools, Toolkit)
+                found = {text: tools.recognize(Query(Question(text))) for text in texts}
                 encoder.seconds = encoder.texts = 0
                 took = []
                 for text in texts:

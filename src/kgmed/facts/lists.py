@@ -132,8 +132,9 @@ def grouped(
     groups: dict[tuple[int, Role, bool, str], Group] = {}
     for number, e in rows:
         main = [t for t in e.triples if t.relation.role is e.triples[0].relation.role and not skip(e, t)]
+        things = e.about[1:] if e.kind == "candidate" else e.about[:1]  # what a candidate is tied to
         for t in main:
-            role, own = t.relation.role, _is_own(t, e)
+            role, own = t.relation.role, t.subject in things
             side = own or role is Role.INTERACTS  # which of the two is the subject tells nothing
             relation = one_line(str(t.relation)) if role in (Role.OTHER, Role.SAME_AS) else ""
             key = f"{(_substance_of(e) or e.about[0]).id} {relation}" if apart else relation
@@ -142,11 +143,6 @@ def grouped(
         if main and (left := _LEFT_OUT.search(e.text)):
             group.more = max(group.more, int(left[1]))
     return sorted(groups.values(), key=lambda g: g.ask)
-
-
-def _is_own(triple: Triple, e: Evidence) -> bool:
-    """Whether the thing asked about is the subject of a triple; of a candidate, the thing is what it is tied to."""
-    return triple.subject in (e.about[1:] if e.kind == "candidate" else e.about[:1])
 
 
 def _substance_of(e: Evidence) -> Entity | None:

@@ -49,7 +49,6 @@ from kgmed.triples import OF_THE_SUBJECT
 
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
 _DONE = (Role.TREATS, Role.TESTS)
-_OF_ITS_OWN = (Role.CAUSE, Role.RISK, Role.TREATS)  # told of a complaint, not of the wider or narrower one
 _OF_CLASSES = (*WARNS, Role.ADVERSE)  # of a class they are told of its members
 OF_A_DRUG = (
     *(Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS, Role.IS_A),
@@ -279,7 +278,7 @@ class Lists:
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
         ways: dict[int, tuple[Triple, ...]] = {self.graph.number(link.entity.id): ()}
-        of_its_own = role in _OF_ITS_OWN and Family(self.graph).is_symptom(link.entity)
+        of_its_own = role in (Role.CAUSE, Role.RISK, Role.TREATS) and Family(self.graph).is_symptom(link.entity)
         for _ in range(0 if of_its_own else 2):  # what causes diarrhoea need not make the stool black
             before = {self.graph.at(n): why for n, why in ways.items()}
             ways = {n: (*before.get(up.subject, ()), up) for n, (up,) in Family(self.graph).classes(ways).items()}

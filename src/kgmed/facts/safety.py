@@ -21,7 +21,7 @@ from kgmed.facts.circumstances import (
     reaches,
     triples_of,
 )
-from kgmed.frame import Ask, Frame, Intent, Named
+from kgmed.frame import Ask, Frame, Intent
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_with_graph
 from kgmed.graph.contradictions import WARNS, contradictions, warnings_of
 from kgmed.graph.store.store import Store
@@ -41,7 +41,7 @@ from kgmed.stop import check_stop
 def doses(graph: LocalGraph, frame: Frame, evidence: Sequence[Evidence], say: Catalogue) -> list[Evidence]:
     """The evidence without the dosages that do not fit the question, and what is to be known of those that stay."""
     ask = next((a for a in frame.asks if a.intent is Intent.DOSAGE), None)
-    given = [e for e in evidence if _is_dosage(e)]
+    given = [e for e in evidence if e.triples and e.triples[0].relation.role is Role.DOSAGE]
     if ask is None or not given:
         return list(evidence)
     fitting = _of_the_route(ask, [e for e in given if _is_alone(graph, ask, e)])
@@ -50,10 +50,6 @@ def doses(graph: LocalGraph, frame: Frame, evidence: Sequence[Evidence], say: Ca
     thing = next((n.links[0].entity for n in ask.things if n.links), given[0].about[0] if given[0].about else None)
     rest = [e for e in evidence if e in kept or e not in given]
     return [*_heads(thing, kept, say, child=child), *rest]
-
-
-def _is_dosage(e: Evidence) -> bool:
-    return bool(e.triples) and e.triples[0].relation.role is Role.DOSAGE
 
 
 def _is_alone(graph: LocalGraph, ask: Ask, e: Evidence) -> bool:
@@ -139,7 +135,8 @@ class NotForThisPatient:
         """The pieces in their order; what forbids behind them."""
         frame, say = query.frame, catalogue(query.frame.language)
         evidence = doses(self.graph, frame, against_polarity(frame, evidence, say), say)
-        asked = [n.links[0].entity if n.links else Entity("", n.names[0]) for n in _medicines_asked(frame)]
+        things = [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
+        asked = [n.links[0].entity if n.links else Entity("", n.names[0]) for n in things]
         judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence, asked), _Found()
         for e in evidence:
             for triple in _of_medicines(e):
@@ -172,11 +169,6 @@ def _once(pieces: Iterable[Evidence]) -> list[Evidence]:
             e = replace(first, triples=tuple(triples), about=tuple(about))
         made[key] = e
     return list(made.values())
-
-
-def _medicines_asked(frame: Frame) -> list[Named]:
-    """What is asked about that is a medicine, or may be one that no graph has."""
-    return [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
 
 
 def _asked(

@@ -266,7 +266,9 @@ def nearest_by_ngrams(
     rows = [[(r, names.name(r)) for r in names.shortlist(text, limit=among).tolist()] for text in texts]
     near = [[Near(n, 0.0, r) for r, n in some if fits(text, n)] for text, some in zip(texts, rows, strict=True)]
     number = {name: i for i, name in enumerate(dict.fromkeys(n.name for some in near for n in some))}
-    queries, told = encoded(encoder, list(compress(texts, near)), list(number)) if number else ((), ())
+    if not number:
+        return near
+    queries, told = encoded(encoder, list(compress(texts, near)), list(number))
     asked = iter(queries)
     for some in filter(None, near):
         scores = told[[number[n.name] for n in some]] @ next(asked)

@@ -196,7 +196,7 @@ class Lexicon:
 
         So the longer name is what is linked, asked about or not found, and never the piece.
         """
-        substances = [self._is_substance(text[a:b]) for a, b in places]
+        substances = [any(m.entity.kind in SUBSTANCES for m in self.graph.lookup(text[a:b])[:1]) for a, b in places]
         stops = _stops(text) if any(substances) and has_cjk(text) else frozenset[int]()
         ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
         grown = []
@@ -214,9 +214,6 @@ class Lexicon:
             kept = a in ends and not piece and lengths.get(a - left) != left  # 固体 of 固体石蜡 is a name too
             grown.append((a if kept else min(a - left, begins), b if left_to_another else b + right))
         return _merged([*grown, *_joined_substances(text, places, substances)])
-
-    def _is_substance(self, name: str) -> bool:
-        return any(m.entity.kind in SUBSTANCES for m in self.graph.lookup(name)[:1])
 
     @cached_property
     def _index(self) -> Arrays:

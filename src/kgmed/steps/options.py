@@ -130,13 +130,9 @@ def _any_of(texts: Sequence[str]) -> str:
     """
     if not texts:
         return r"(?!)"
-    found = ((r"(?<![A-Za-z0-9])" if _latin(t[0]) else "") + r"\s".join(map(re.escape, t.split())) for t in
-             sorted(texts, key=len, reverse=True))  # fmt: skip
-    return f"(?i:{'|'.join(found)})(?:(?<=[A-Za-z0-9])(?![A-Za-z0-9])|(?<![A-Za-z0-9]){_PART})"
-
-
-def _latin(character: str) -> bool:
-    return character.isascii() and character.isalnum()
+    found = (r"\s".join(map(re.escape, t.split())) for t in sorted(texts, key=len, reverse=True))
+    begin, end = r"(?<![A-Za-z0-9])|(?![A-Za-z0-9])", rf"(?<=[A-Za-z0-9])(?![A-Za-z0-9])|(?<![A-Za-z0-9]){_PART}"
+    return f"(?:{begin})(?i:{'|'.join(found)})(?:{end})"
 
 
 @lru_cache(maxsize=256)
