@@ -78,12 +78,14 @@ def asked(row: MarkedQuestion) -> Floats:
     return found
 
 
-def whole(weights: Floats, scale: Floats) -> Floats:
+def whole(weights: Floats, scale: NDArray[Any]) -> Floats:
     """Weights as whole numbers of a scale."""
     return np.clip(np.round(weights / scale), -127, 127).astype(np.float32)
 
 
-def stepped(start: Sequence[Floats], slopes: Callable[[NDArray[np.int64]], Any], rows: int) -> list[Floats]:
+def stepped(
+    start: Sequence[Floats], slopes: Callable[[Sequence[Floats], NDArray[np.int64]], Any], rows: int
+) -> list[Floats]:
     """Parts after steps by AdaGrad; `slopes` gives of some rows for each part its columns and their slopes."""
     now = [part.copy() for part in start]
     squares, chance = [np.full_like(part, DAMP**2) for part in now], np.random.default_rng(7)
@@ -111,7 +113,11 @@ def intents(kept: dict[str, Any], given: Bags, some: Sequence[Example]) -> Weigh
     new = np.array([e.new for e in some])[:, None]
     targets = np.where(new, (1 - MIX) * np.stack([asked(e.row) for e in some]) + MIX * said, said).astype(np.float32)
     weight = np.array([e.weight for e in some], np.float32)
-    return kept_as(stepped(start, lambda n, b: _slopes(kept_as(n), given.take(b), targets[b], weight[b]), len(some)))
+
+    def slopes(now: Sequence[Floats], batch: NDArray[np.int64]) -> Any:
+        return _slopes(kept_as(now), given.take(batch), targets[batch], weight[batch])
+
+    return kept_as(stepped(start, slopes, len(some)))
 
 
 def two(kept: dict[str, Any], seen: Sequence[Features], some: Sequence[Example]) -> Floats:
