@@ -80,7 +80,7 @@ def asked(row: MarkedQuestion) -> Floats:
 
 def whole(weights: Floats, scale: NDArray[Any]) -> Floats:
     """Weights as whole numbers of a scale."""
-    return np.clip(np.round(weights / scale), -127, 127).astype(np.float32)
+    return np.asarray(np.clip(np.round(weights / scale), -127, 127), np.float32)
 
 
 def stepped(
