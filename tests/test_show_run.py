@@ -230,3 +230,11 @@ except Unavailable as problem:
 def test_what_the_records_need_on_demand_is_not_loaded_with_them(needed: str) -> None:
     code = f"import sys, kgmed.records, kgmed.show_run; print({needed!r} in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_a_run_is_told_in_a_line_by_the_beginnings_of_its_texts_with_spaces_or_without() -> None:
+    answer = Answer("胃溃疡的治疗：" + "奥美拉唑、" * 20)
+    shown = repr(Run(Query(Question("How is a  gastric\nulcer treated?")), (), (), (), (), Context(""), answer))
+    assert shown.startswith("<Run 'How is a gastric ulcer treated?' → '胃溃疡的治疗：奥美拉唑、")
+    assert "…', evidence: 0," in shown
+    assert shown.count("奥美拉唑") == 10

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from textwrap import shorten
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -456,7 +455,8 @@ class Run:
 
     def __repr__(self) -> str:
         """One line: the question, the answer's beginning, how much evidence there is, and where it is from."""
-        question, answer = (shorten(one.text, _SHORT, placeholder="…") for one in (self.question, self.answer))
+        question, answer = (" ".join(one.text.split()) for one in (self.question, self.answer))
+        question, answer = (t if len(t) <= _SHORT else f"{t[: _SHORT - 1].rstrip()}…" for t in (question, answer))
         pieces = len(self.context.cited or self.evidence)
         return f"<Run {question!r} → {answer!r}, evidence: {pieces}, {self.method}, {self.graph}, {self.id}>"
 
