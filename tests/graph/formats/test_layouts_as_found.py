@@ -202,9 +202,9 @@ def test_rdf_in_its_other_syntaxes_is_a_graph(tmp_path: Path, name: str, text: s
     ("x.ofn", b"Prefix(:=<http://e/>)\nOntology(<http://e/>)\n", "OWL in a syntax that is not read"),
     ("x.csv", b"CREATE TABLE user (id int, name text);\nINSERT INTO user VALUES (1, 'b');\n", "nodes and no edges"),
     ("x.csv", b"head,relation,tail\n", "holds no entity"),
-    ("x.json", b'[["gout", "treats"]]', "is of no format"),
+    ("x.json", b'[["gout", "treats"]]', "its format is not recognised"),
     ("x.json", b'{"resourceType": "Patient", "id": "1", "name": [{"family": "A"}]}', "holds nodes and no edges"),
-    ("x.json", b'{"id": "p", "subject": {"id": "s"}, "metaData": {}}', "is of no format"),
+    ("x.json", b'{"id": "p", "subject": {"id": "s"}, "metaData": {}}', "its format is not recognised"),
     ("x.json", b'{"nodes": [3], "links": []}', "is no JSON object"),
     ("x.json", b'{\n"a":' * 5000, "is nested too deeply"),
     ("x.cypher", b"CREATE (a {b: " + b"[" * 9000 + b"})", "is nested too deeply"),
@@ -212,7 +212,7 @@ def test_rdf_in_its_other_syntaxes_is_a_graph(tmp_path: Path, name: str, text: s
     ("x.json", b'{"nodes": 3, "links": []}', "is no list of objects"),
     ("x.json", b'{"nodes": [], "links": []} 3', "goes on after its end"),
     ("x.json", b'[{"head": "a", "tail": "b", "relation": "c"}', "ends too early"),
-    ("x.zip", packed({"one.txt": "a\tb\tc\n", "two.txt": "d\te\tf\n"}), r"x\.zip: is of no format"),
+    ("x.zip", packed({"one.txt": "a\tb\tc\n", "two.txt": "d\te\tf\n"}), r"x\.zip: its format is not recognised"),
     ("x.zip", packed({"a.csv": "from,to\n1,2\n1\n", "b.csv": "id,name\n1,gout\n"}), r"x\.zip/a\.csv:3: has 1 columns"),
 ])  # fmt: skip
 def test_what_is_no_graph_is_told_in_one_line_by_the_name_that_was_given(

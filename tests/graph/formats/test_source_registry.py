@@ -49,7 +49,7 @@ def test_the_format_is_told_by_suffix_and_first_lines(tmp_path: Path, name: str,
 
 
 def test_a_folder_is_told_by_what_it_holds(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no format that can be told"):
+    with pytest.raises(SourceError, match="its format is not recognised"):
         formats.detect(tmp_path)
     (tmp_path / "a.json").touch()
     assert formats.detect(tmp_path) == "disease_json"
