@@ -54,21 +54,6 @@ def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
     assert names_in(refused) & {"colchicine", "lead"} == {"lead"}
 
 
-def test_what_a_medicine_is_given_for_is_no_treatment_of_it() -> None:
-    assert answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine")),)))[0].id == "lacking"
-    both = answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine", "gout")),)))
-    assert [e.about[0].name for e in both if e.triples] == ["gout"]
-
-
-@pytest.mark.parametrize(("sentences", "source", "says"), [(3, "trained", "lacking"), (2, "trained", ""), (9, "", "")])
-def test_a_message_of_which_it_is_unclear_what_it_asks_is_not_answered(sentences: int, source: str, says: str) -> None:
-    asks = (Ask(Intent.TREATMENT, named(G, "gout"), probability=0.5),)
-    frame = Frame(asks, source=source, sentences=sentences)
-    found = FromFrame(G, lambda _: [], clear=True)(Query(Question("?"), frame=frame), [])
-    assert (found[0].id == "lacking") is bool(says)
-    assert "colchicine" in names_in(answered(frame))  # what a language model reads
-
-
 FINDINGS_ALONE = RoleGraph([r for r in ROWS if r[1] == "has"] + [("gout", "has", "cough")], RELATIONS[:1], KINDS)
 LISTED = [i for i, row in plan().items() if row.operator in ("objects", "subjects") and row.roles and not row.relations]
 

@@ -244,14 +244,11 @@ class FromFrame:
 
     graph: LocalGraph
     link: Callable[[str], Sequence[Link]]
-    clear: bool = False  # whether a message of which it is unclear what it asks is not answered
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The pieces in the order of the asks; a verdict says what the graph does not have."""
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
-        if self.clear and query.frame.is_unclear:
-            return [_says_not("nothing", query.frame)]
         answered = [self._best(query, ask) for ask in query.frame.asks]
         found = [_of_ask(n, piece) for n, pieces in enumerate(answered) for piece in pieces]
         if any(piece.triples for piece in found):  # of two asks one that has nothing is named by the reader

@@ -79,7 +79,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         recognize=recognize,
         link=toolkit.link,
         understand=toolkit.understand,
-        retrieve=(FromFrame(toolkit.graph, toolkit.linked, clear=True),),
+        retrieve=(FromFrame(toolkit.graph, toolkit.linked),),
         rank=(First(s.keep), PatientGate(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
         read=answer,

@@ -181,7 +181,7 @@ SECOND = 0.03  # ours, chosen on rows left out: the least probability of the sec
 # Ours, chosen on dev: the share from which a name of a graph, a phrase, or a word that nobody uses, is no name.
 _NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.95, 0.4, 0.99
 _STRANGE = 6  # ours: letters of a word from which one that no graph uses is a name
-UNKNOWN = "unknown"  # the kind of a strange name, or of a longer one, of which a graph knows at most a part
+UNKNOWN = "unknown"  # the kind of a longer name of which a graph knows a part alone
 _LIKELY = 0.05  # the least probability of an alternative
 MEDICINES = frozenset({"drug", "ingredient", "medicine", "class", "treatment", "substance", "chemical"})
 ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication", "cause", "risk factor"})
@@ -224,7 +224,6 @@ class Trained:
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
         others = [] if any(c.kind == "value" for c in narrowed) and Intent.TEST_MEANING in asked else others
-        named = [n if n.links or not self._is_strange(n.names[0]) else replace(n, kind=UNKNOWN) for n in named]
         asks, alternatives = (
             tuple(
                 _ask(
@@ -242,14 +241,15 @@ class Trained:
             for intents in (asked, others)
         )
         before = before_of(links)
-        told = [n for n, slot in zip(named, slots, strict=True) if slot != "-"]
-        findings = tuple(n for n in told if n.kind in ILL) or tuple(n for n in before if n.kind in ILL)
-        patient = patient_of(text, told)
+        asks, alternatives = (tuple(of_what_was_said(a, before) for a in some) for some in (asks, alternatives))
+        findings = tuple(n for n, slot in zip(named, slots, strict=True) if slot != "-" and n.kind in ILL)
+        findings = findings or tuple(n for n in before if n.kind in ILL)
+        patient = patient_of(text, [n for n, slot in zip(named, slots, strict=True) if slot != "-"])
         asks, alternatives = (
-            tuple(_without(of_what_was_said(a, before), patient.allergic_to) for a in x) for x in (asks, alternatives)
+            tuple(_without(ask, patient.allergic_to) for ask in some) for some in (asks, alternatives)
         )
         source, sure = ("given", 1.0) if self.given else ("trained", float(shares[order[0]]))
-        return Frame(asks, alternatives, findings, (), patient, language, source, sure, sentences=len(each))
+        return Frame(asks, alternatives, findings, (), patient, language, source, sure)
 
     def names(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Span]:
         """Where names may be in a text, with their kinds, before it is judged which of them are none."""
@@ -459,8 +459,7 @@ def _ask(
 ) -> Ask:
     """The ask of an intent: its subject and object by their slots, of the kinds that the intent has.
 
-    Where some of those stand in a sentence that asks, `outright`, what is told outside is no subject. Nor is
-    another medicine where one of a name that no graph knows is asked about, or told first.
+    Where some of those stand in a sentence that asks, `outright`, what is told outside is no subject.
     """
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
@@ -469,11 +468,8 @@ def _ask(
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
-    lead = [n for n in subject if n in outright]
-    if one_sided and any(n.links and n.kind in kinds for n in lead):
-        subject = lead
-    elif kinds == MEDICINES and any(n.kind == UNKNOWN for n in lead or subject[:1]):
-        subject = lead or subject[:1]
+    if one_sided and any(n.links and n.kind in kinds for n in subject if n in outright):
+        subject = [n for n in subject if n in outright]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
         subject = [n for n, _ in there if n.kind in kinds] or subject
     if intent is Intent.DOSE_CHANGE:  # what is stopped, not what it is taken for
