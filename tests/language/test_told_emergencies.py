@@ -26,6 +26,12 @@ TOLD = {
         "对乙酰氨基酚一次吃5克行吗？",
         "奶奶把一周的降糖药一顿吃光了",
         "娃把香薰精油喝了两口",
+        "twenty tablets of ibuprofen help",  # without a verb
+        "gran, double dose of digoxin, hard to wake",
+        "our toddler, ten of grandma's heart pills",
+        "three fentanyl patches, very sleepy",
+        "两贴芬太尼贴剂，叫不醒",
+        "我妈，二十片安眠药，昏睡",
     ),
     "arrest": (
         "not breathing and no pulse",
@@ -51,6 +57,10 @@ NONE = (
     "What is the antidote of digoxin?",
     "normal pulse at rest",
     "Does varenicline cause suicidal thoughts?",
+    "20 tablets of ibuprofen price",
+    "colchicine, help",
+    "秋水仙碱怎么办？",
+    "芬太尼贴剂多久换一次",
 )
 
 
