@@ -12,6 +12,8 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from importlib import resources
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,3 +226,11 @@ def parse_toml(text: str, path: Path, *, parse_float: Callable[[str], Any] = flo
         said = (str(error) or type(error).__name__).splitlines()[0]
         place = re.search(r"line (\d+)", said)
         raise SourceError(path, int(place[1]) if place else 0, f"is no TOML: {said}", "mend that place") from None
+
+
+@lru_cache(maxsize=64)
+def packaged_toml(module: str) -> dict[str, Any]:
+    """The tables of a TOML file of the package by its dotted name, which is that of the module that it belongs to."""
+    folder, _, name = module.rpartition(".")
+    text = resources.files(folder).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return parse_toml(text, Path(f"{name}.toml"))

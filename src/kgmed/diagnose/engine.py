@@ -36,13 +36,11 @@ from kgmed.diagnose.patient import Patient
 if TYPE_CHECKING:
     import pandas
 from collections.abc import Iterator
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from kgmed.diagnose.knowledge import BROADER, EXACT, NARROWER, TWIN, DiseaseKnowledge
 from kgmed.diagnose.table import DiseaseTable, Floats, Ints, read
-from kgmed.disk import parse_toml
+from kgmed.disk import packaged_toml
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.records import Entity, Role, Triple
@@ -185,11 +183,9 @@ FOR = frozenset(("exact", "narrower", "twin", "broader", "published", "prevalenc
 SIGNS = tuple(1 if name in FOR else -1 for name in FEATURES)  # of each weight
 
 
-@lru_cache(maxsize=1)
 def tables() -> Mapping[str, Mapping[str, Any]]:
     """The tables of `weights.toml` by the kind of patient: "cases" and "patients"."""
-    text = resources.files("kgmed.diagnose").joinpath("weights.toml").read_text(encoding="utf-8")
-    return parse_toml(text, Path("weights.toml"))
+    return packaged_toml("kgmed.diagnose.weights")
 
 
 def weights(of: str) -> dict[str, float]:

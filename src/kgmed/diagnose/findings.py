@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from kgmed import vocabulary
 from kgmed.diagnose.engine import DiagnosisEngine, Differential, FindingReason, RankedDisease, engine
 from kgmed.diagnose.knowledge import FEW, Nodes
 from kgmed.diagnose.patient import Patient
-from kgmed.disk import parse_toml
+from kgmed.disk import packaged_toml
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph, kept_with_graph
 from kgmed.language import lay
@@ -205,8 +203,7 @@ _VALUE = (
 @lru_cache(1)
 def _limits() -> tuple[tuple[str, dict[str, Any]], ...]:
     """What is measured: the pattern of its value in a text, and its row of `lab_limits.toml`."""
-    text = resources.files("kgmed.diagnose").joinpath("lab_limits.toml").read_text(encoding="utf-8")
-    rows = parse_toml(text, Path("lab_limits.toml"))["value"]
+    rows = packaged_toml("kgmed.diagnose.lab_limits")["value"]
     return tuple((_VALUE.format("|".join(map(re.escape, row["names"]))), row) for row in rows)
 
 

@@ -13,15 +13,14 @@ written after the check was done; some make one claim, some a list, some two cla
 
 import random
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import islice
 from math import sqrt
 from typing import Any
 
+from kgmed.disk import packaged_toml
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.language.quantities import Quantity, quantities
@@ -98,8 +97,7 @@ def forms(language: str, part: str) -> Forms:
     """The forms of a part, in Chinese or else in English; raises `BadInput` for no such part."""
     if part not in PARTS:
         raise BadInput(f"no part is called {part!r}; there are {', '.join(PARTS)}")
-    text = resources.files("kgmed.evaluate").joinpath("check_forms.toml").read_text("utf-8")
-    told = tomllib.loads(text)["zh" if language == "zh" else "en"]
+    told = packaged_toml("kgmed.evaluate.check_forms")["zh" if language == "zh" else "en"]
     parts = {role: p[part] for role, p in told.items() if isinstance(p, dict) and part in p}
     true = {role: tuple(p["true"]) for role, p in parts.items()}
     denied = {role: tuple(p["not"]) for role, p in parts.items() if "not" in p}

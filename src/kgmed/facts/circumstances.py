@@ -209,7 +209,7 @@ def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
     short = [name for name in names[:1] if has_cjk(name)]  # 碘, as it was written
     long = [name for name in dict.fromkeys([*called, *made]) if len(name) >= _SHORT[has_cjk(name)] or name in short]
     words = [_in_text(name) for name in long]
-    words += [c.found for name in names for c in circumstances_of(name)]
+    words += [c.in_text.pattern for name in names for c in circumstances_of(name)]
     words += [asked for asked, _ in rows]
     pattern = re.compile("|".join(words) or r"(?!)", re.IGNORECASE)
     return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), tuple(stem for _, stem in rows))

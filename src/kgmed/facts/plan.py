@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module, resources
-from pathlib import Path
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgmed import vocabulary
-from kgmed.disk import parse_toml
+from kgmed.disk import packaged_toml
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.pipeline import note
@@ -146,11 +145,9 @@ def mode_pattern(mode: str) -> re.Pattern[str]:
     return vocabulary.compiled("classes", mode, Predicate.BROAD_MATCH)
 
 
-@lru_cache(maxsize=1)
 def rules() -> dict[str, Any]:
     """The tables of `verdicts.toml`."""
-    text = resources.files("kgmed.facts").joinpath("verdicts.toml").read_text(encoding="utf-8")
-    return parse_toml(text, Path("verdicts.toml"))
+    return packaged_toml("kgmed.facts.verdicts")
 
 
 # --- For a question with options: the shortest ties between what it names and what each option names.
@@ -220,8 +217,7 @@ _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illnes
 @lru_cache(maxsize=1)
 def plan() -> Mapping[Intent, Row]:
     """The rows of `plan.toml` by intent."""
-    text = resources.files("kgmed.facts").joinpath("plan.toml").read_text(encoding="utf-8")
-    return {Intent(name): _row(Intent(name), row) for name, row in parse_toml(text, Path("plan.toml")).items()}
+    return {Intent(name): _row(Intent(name), row) for name, row in packaged_toml(__name__).items()}
 
 
 def _row(intent: Intent, row: Mapping[str, Any]) -> Row:

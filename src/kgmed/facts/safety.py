@@ -575,7 +575,7 @@ class WarnedOf:
             return
         names, about = self._names(link, twins), circumstances_of(link.mention.surface)
         parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in names]
-        pattern = re.compile("|".join([*parts, *(c.found for c in about)]), re.IGNORECASE)
+        pattern = re.compile("|".join([*parts, *(c.in_text.pattern for c in about)]), re.IGNORECASE)
         warnings = warnings_of(self.graph)
         for number in (warnings.numbers if about else warnings.naming(names)).tolist():
             if pattern.search(tables.text[number]) and (triple := self._of_it(number, pattern)):

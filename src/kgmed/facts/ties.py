@@ -286,7 +286,7 @@ class Ties:
             ]
         else:
             parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in names]
-            parts += [c.found for c in circumstances_of(thing.words)]
+            parts += [c.in_text.pattern for c in circumstances_of(thing.words)]
         return re.compile("|".join(sorted(parts)), re.IGNORECASE) if parts else None
 
     def names(self, thing: Thing) -> set[str]:

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
-from importlib import resources
+from functools import lru_cache, partial
 from math import inf
-from pathlib import Path
-from typing import Any
 from unicodedata import numeric
 
-from kgmed.disk import parse_toml
+from kgmed.disk import packaged_toml
+from kgmed.language.text import pattern_of
 
 GROUPS = ("pregnancy", "breastfeeding", "children", "older people")
 GROWN, OLD = 18.0, 65.0  # years
@@ -37,21 +35,7 @@ class Reading:
     below: float = inf
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Any]:
-    text = resources.files("kgmed.language").joinpath("labels.toml").read_text(encoding="utf-8")
-    return parse_toml(text, Path("labels.toml"))
-
-
-@lru_cache(maxsize=64)
-def _pattern(section: str, name: str) -> re.Pattern[str]:
-    """A pattern of the table, its lines joined."""
-    return re.compile(_table()[section][name].replace("\n", ""), re.IGNORECASE)
-
-
-@lru_cache(maxsize=1)
-def _sentences() -> re.Pattern[str]:
-    return re.compile(_table()["sentence"])
+_pattern = partial(pattern_of, __name__)
 
 
 def says_unknown(text: str) -> bool:
@@ -65,7 +49,7 @@ def says_unknown(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _predicates() -> re.Pattern[str]:
-    rows = _table()["predicates"]
+    rows = packaged_toml(__name__)["predicates"]
     kinds = (f"(?P<{name}>{rows[name]})".replace("\n", "") for name in ("silent", "care", "forbids"))
     return re.compile("|".join(kinds), re.IGNORECASE)
 
@@ -76,7 +60,7 @@ def sentences(text: str) -> list[str]:
     >>> sentences("孕妇慎用。儿童禁用；Not in pregnancy. Keep dry.")
     ['孕妇慎用', '儿童禁用', 'Not in pregnancy', ' Keep dry']
     """
-    return [part for part in _sentences().split(text) if part.strip()]
+    return [part for part in _pattern("sentence").split(text) if part.strip()]
 
 
 def level_at(sentence: str, start: int, end: int, *, contraindication: bool) -> Level:
@@ -179,7 +163,9 @@ def age_limit(sentence: str) -> float:
     (12.0, 0.083, 0.2499)
     """
     found = [m for name in ("below", "only_above") for m in _pattern("age", name).finditer(sentence)]
-    ages = [_years(m) for m in found] or [r["years"] for r in _table()["ages"] if _word(r["said"]).search(sentence)]
+    ages = [_years(m) for m in found] or [
+        r["years"] for r in packaged_toml(__name__)["ages"] if _word(r["said"]).search(sentence)
+    ]
     return max(ages, default=inf)
 
 
@@ -191,7 +177,9 @@ def _word(said: str) -> re.Pattern[str]:
 def _years(m: re.Match[str]) -> float:
     """An age in years."""
     said = {name[0]: value for name, value in m.groupdict().items() if value}
-    unit: float = next(worth for name, worth in _table()["age"]["units"].items() if name in said["u"].casefold())
+    unit: float = next(
+        worth for name, worth in packaged_toml(__name__)["age"]["units"].items() if name in said["u"].casefold()
+    )
     return round(_number(said["n"]) * unit, 4)
 
 

@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from kgmed import vocabulary
+from kgmed.disk import packaged_toml
 from kgmed.records import Question
 from kgmed.vocabulary import Predicate
 
@@ -37,6 +38,25 @@ def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
     (0, 4)
     """
     return cast(re.Pattern[str], LazyPattern(pattern, flags))
+
+
+@lru_cache(maxsize=1 << 10)
+def pattern_of(module: str, *keys: str) -> re.Pattern[str]:
+    """A regular expression of the TOML file beside a module, its lines joined; the case of letters does not matter.
+
+    `(?&name)` in it stands for the one of that name in the same table.
+
+    >>> pattern_of("kgmed.language.labels", "predicates", "severe").search("Severely ") is not None
+    True
+    """
+    table = packaged_toml(module)
+    for key in keys[:-1]:
+        table = table[key]
+    return re.compile(_written(table, keys[-1]), re.IGNORECASE)
+
+
+def _written(table: Mapping[str, str], key: str) -> str:
+    return re.sub(r"\(\?&(\w+)\)", lambda other: _written(table, other[1]), table[key].replace("\n", ""))
 
 
 _STRUCTURE = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[()|]")
