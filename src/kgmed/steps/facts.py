@@ -6,7 +6,7 @@ from kgmed.frame import Ask
 from kgmed.language.relations import in_english
 from kgmed.language.text import has_cjk, lazily, one_line, prompt_language
 from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Query, Role, Triple
-from kgmed.sentences import Catalogue
+from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.family import MEDICINES, stated
 from kgmed.triples import OF_THE_SUBJECT
 
@@ -128,81 +128,6 @@ def is_foreign(text: str, catalogue: Catalogue) -> bool:
     return has_cjk(text) != catalogue.han
 
 
-# --- The few words that a reader without a model says, in English and Chinese.
-
-
-Words = dict[str, str]
-
-_EN: Words = {
-    "nothing": "The graph has nothing that answers this question.",
-    "diagnosis": "Diseases that fit the findings, best first",
-    "option": "Best supported option",
-    "tie": "The options are supported alike; none is chosen.",
-    "warning": "Warnings",
-    "neighbours": "What the graph says",
-    "limits": "Read from the knowledge graph alone, which is incomplete and may be wrong; not medical advice.",
-    "unknown": "Not in the graph",
-    Role.TREATS: "Treatments",
-    Role.TESTS: "Tests",
-    Role.FINDING: "Findings",
-    Role.ADVERSE: "Adverse effects",
-    Role.CONTRAINDICATED: "Contraindications",
-    Role.PRECAUTION: "Precautions",
-    Role.INTERACTS: "Interactions",
-    Role.DOSAGE: "Dosage",
-    Role.INGREDIENT: "Ingredients",
-    Role.IS_A: "Kinds",
-    Role.SAME_AS: "Other names",
-    Role.CAUSE: "Causes",
-    Role.RISK: "Risk factors",
-    Role.EXCLUDES: "Findings that are not seen",
-    Role.COMPLICATION: "Complications",
-    Role.PREVENTION: "Prevention",
-    Role.GENE: "Genes",
-    Role.INHERITANCE: "Inheritance",
-    Role.ONSET: "Onset",
-    Role.LOCATION: "Where in the body",
-    Role.CARE: "Who treats it",
-    Role.FOOD: "Food",
-    Role.AVOID: "To avoid",
-    Role.DIFFERENTIAL: "To tell apart from",
-}
-_ZH: Words = {
-    "nothing": "图谱中没有能回答这个问题的内容。",
-    "diagnosis": "与所述表现相符的疾病（依次）",
-    "option": "证据最支持的选项",
-    "tie": "各选项的证据相当，不作选择。",
-    "warning": "注意",
-    "neighbours": "图谱记载",
-    "limits": "仅取自知识图谱，内容不全且可能有误；不构成医疗建议。",
-    "unknown": "图谱中没有",
-    Role.TREATS: "治疗",
-    Role.TESTS: "检查",
-    Role.FINDING: "症状与体征",
-    Role.ADVERSE: "不良反应",
-    Role.CONTRAINDICATED: "禁忌",
-    Role.PRECAUTION: "慎用",
-    Role.INTERACTS: "相互作用",
-    Role.DOSAGE: "用法用量",
-    Role.INGREDIENT: "成分",
-    Role.IS_A: "类别",
-    Role.SAME_AS: "别名",
-    Role.CAUSE: "病因",
-    Role.RISK: "危险因素",
-    Role.EXCLUDES: "不会出现的表现",
-    Role.COMPLICATION: "并发症",
-    Role.PREVENTION: "预防",
-    Role.GENE: "基因",
-    Role.INHERITANCE: "遗传方式",
-    Role.ONSET: "起病",
-    Role.LOCATION: "部位",
-    Role.CARE: "就诊科室",
-    Role.FOOD: "饮食",
-    Role.AVOID: "忌",
-    Role.DIFFERENTIAL: "鉴别",
-}
-
-
 # --- Reader without a model: the answer is the evidence itself, grouped and cited.
 
 
@@ -215,21 +140,21 @@ def facts(query: Query, context: Context) -> Answer:
     Every line of evidence ends in its marker [i]. Without evidence it abstains; it also abstains, and says so first,
     where the evidence holds nothing of what was asked for.
     """
-    words = _ZH if prompt_language(query.question) == "zh" else _EN
+    say = catalogue(prompt_language(query.question))
     rows = list(enumerate(context.cited, start=1))
     said = [row for row in rows if row[1].kind != "warning"]
     if not said:
-        return Answer(words["nothing"], abstained=True, limits=words["limits"], reader="facts")
+        return Answer(say("note.nothing"), abstained=True, limits=say("note.limits"), reader="facts")
     options = [row for row in said if row[1].kind == "option"]
-    choices, verdict = _choose(options, query, words) if query.question.options else ((), [])
+    choices, verdict = _choose(options, query, say) if query.question.options else ((), [])
     lacking = [] if query.question.options else _lacking(query, said)
     blocks = [
         verdict,
-        [f"{words['unknown']}{_colon(words['unknown'])} {', '.join(words[role] for role in lacking)}"]
+        [_headed(say("heading.unknown")) + " " + ", ".join(say(f"heading.{role}") for role in lacking)]
         if lacking
         else [],
-        *(_block(heading, group) for heading, group in _by_role([r for r in said if r not in options], query, words)),
-        _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
+        *(_block(heading, group) for heading, group in _by_role([r for r in said if r not in options], query, say)),
+        _block(say("note.warnings"), [row for row in rows if row[1].kind == "warning"]),
     ]
     nothing_asked = (
         bool(lacking) and len(lacking) == len(query.frame.roles) and not any(is_diagnosis(e) for _, e in said)
@@ -240,7 +165,7 @@ def facts(query: Query, context: Context) -> Answer:
         candidates=tuple(candidates([row for row in said if row[1].kind in ("candidate", "option")])),
         choices=choices,
         abstained=nothing_asked or (bool(query.question.options) and not choices),
-        limits=words["limits"],
+        limits=say("note.limits"),
         reader="facts",
     )
 
@@ -264,40 +189,39 @@ def is_diagnosis(e: Evidence) -> bool:
     return e.kind == "candidate" and any(t.subject == e.about[0] for t in findings)
 
 
-def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> list[tuple[str, list[Numbered]]]:
+def _by_role(rows: Sequence[Numbered], query: Query, say: Catalogue) -> list[tuple[str, list[Numbered]]]:
     """The evidence under a heading for each role that the question asks for, diagnoses, and the rest, in this order."""
-    asked = query.frame.roles
-    groups: dict[str, list[Numbered]] = {words[role]: [] for role in asked}
-    groups |= {words["diagnosis"]: [], words["neighbours"]: []}
+    asked = (*query.frame.roles, "diagnosis", "neighbours")
+    groups: dict[str, list[Numbered]] = {say(f"heading.{key}"): [] for key in asked}
     for i, e in rows:
-        named = [words[role] for role in asked if _speaks_of(e, role)]
-        heading = words["diagnosis"] if is_diagnosis(e) else named[0] if named else words["neighbours"]
-        groups[heading].append((i, e))
+        named = (role for role in query.frame.roles if _speaks_of(e, role))
+        key = "diagnosis" if is_diagnosis(e) else next(named, "neighbours")
+        groups[say(f"heading.{key}")].append((i, e))
     return list(groups.items())
 
 
-def _colon(heading: str) -> str:
-    return "：" if heading[:1] > "\u2e80" else ":"
+def _headed(heading: str) -> str:
+    return heading + ("：" if heading[:1] > "\u2e80" else ":")
 
 
 def _block(heading: str, rows: Sequence[Numbered]) -> list[str]:
     """A heading and a line for each piece of evidence, with its marker."""
-    return [heading + _colon(heading), *(f"- {one_line(e.text)} [{i}]" for i, e in rows)] if rows else []
+    return [_headed(heading), *(f"- {one_line(e.text)} [{i}]" for i, e in rows)] if rows else []
 
 
-def _choose(rows: Sequence[Numbered], query: Query, words: Words) -> tuple[tuple[str, ...], list[str]]:
+def _choose(rows: Sequence[Numbered], query: Query, say: Catalogue) -> tuple[tuple[str, ...], list[str]]:
     """The letter whose ties weigh most, with its ties; none where two weigh the same."""
     weight: dict[str, float] = {}
     for _, e in rows:
         weight[e.id] = weight.get(e.id, 0.0) + e.score
     top = [letter for letter, w in weight.items() if w == max(weight.values())]
     if len(top) != 1:
-        return (), [words["tie"] if top else words["nothing"], *_block(words["neighbours"], rows)]
+        return (), [say("heading.tie" if top else "note.nothing"), *_block(say("heading.neighbours"), rows)]
     text = dict(query.question.options)[top[0]]
     mine = [row for row in rows if row[1].id == top[0]]
     others = [row for row in rows if row[1].id != top[0]]
-    lines = _block(one_line(f"{words['option']} {top[0]} ({text})"), mine)
-    return (top[0],), [*lines, *_block(words["neighbours"], others)]
+    lines = _block(one_line(f"{say('heading.option')} {top[0]} ({text})"), mine)
+    return (top[0],), [*lines, *_block(say("heading.neighbours"), others)]
 
 
 def candidates(rows: Sequence[Numbered]) -> list[Candidate]:
