@@ -3,100 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
+from kgmed.disk import packaged_toml
 from kgmed.frame import Constraint, Named, Patient
 from kgmed.language.particulars import ALCOHOL, OF_AGE, PEOPLE, about, of_age, particulars, people_of, smokes
-from kgmed.language.text import lazily
+from kgmed.language.text import lazily, pattern_of
 from kgmed.question.emergency import SOMEONE, emergency
 from kgmed.records import Query
 
-_CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
-_CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
-_AGES = (  # beside those of `particulars`: the short forms of posts
-    lazily(
-        r"(?<!\bit )(?<!\bfor )(?<!\b[lp]ast )(?<!\bover )\b(?P<n>1?\d\d?)\s?(?:[fm]|y/?o|yrs?)\b"
-        r"(?!\s?(?:ago|later|now|of|on|in|since)\b)",  # how long something lasts is no age
-        re.IGNORECASE,
-    ),
-    lazily(r"\b(?:[fm]\s?/?\s?|(?:boy|girl|man|woman|child|patient) of )(?P<n>[1-9]\d?)\b", re.IGNORECASE),
-    lazily(
-        r"\b(?:i am|i['’]?m|he is|he['’]s|she is|she['’]s"
-        r"|(?:mother|father|mum|mom|dad|wife|husband|son|daughter|brother|sister) is"
-        r"|aged?|age:?) (?:only |now |about |almost |nearly )?(?P<n>[1-9]\d?|10\d)"
-        r"(?=\s*(?:$|[.,;!?)]|and\b|with\b|years?\b|old\b))",
-        re.IGNORECASE,
-    ),
-    lazily(
-        r"\b(?:mother|father|mum|mom|dad|wife|husband|son|daughter|brother|sister|aunt|uncle|nan|gran(?:ny|dma|dpa)?)"
-        r"[,(] ?\(?(?P<n>[1-9]\d?|10\d)\)?(?=\s*[,)]|$)",
-        re.IGNORECASE,
-    ),
-    lazily(
-        r"(?:今年|现年|年龄[:：]?|才|都快?)(?P<n>[1-9]\d)(?!\s*(?:天|个月|月|周|次|斤|公斤|年|%|kg|分|号|日|多?块))"
-    ),
-)
-_MONTHS = lazily(
-    r"\b(?P<n>\d{1,2}) ?(?:mo|mos|mths?|m/o)\b(?: old)?|\b(?:child|baby|infant|son|daughter) of (?P<k>\d{1,2}) months",
-    re.IGNORECASE,
-)
-_SEXES = (
-    (
-        "female",
-        lazily(
-            r"\b\d\d ?f\b|\bf ?/? ?\d\d\b"
-            r"|\b(?:wife|mother|mum|mom|daughter|sister|aunt|niece|grandmother|grandma|granny|nan"
-            r"|girlfriend|granddaughter)\b|老婆|妻子|媳妇|女儿|闺女|妈|母亲|奶奶|外婆|姥姥|婆婆|姐|妹|阿姨|姑|婶",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "male",
-        lazily(
-            r"\b\d\d ?m\b|\bm ?/? ?\d\d\b"
-            r"|\b(?:husband|father|dad|son|brother|uncle|nephew|grandfather|grandpa|boyfriend|grandson)\b"
-            r"|老公|丈夫|儿子|爸|父亲|爷爷|外公|姥爷|公公|哥|弟|叔|舅|伯父",
-            re.IGNORECASE,
-        ),
-    ),
-)
+_pattern = partial(pattern_of, __name__)
 TAKEN = frozenset({"drug", "ingredient", "medicine"})  # kinds
 _MEDICINES = TAKEN | {"substance", "chemical", "class"}
 _ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication"})
 # What stands right before a name (or before a list of names) when it is told and not asked of.
-_TAKES = lazily(
-    r"(?:\b(?:taking|takes|on|been on|put (?:me |him |her |them )?on|prescribed"
-    r"|(?:i|we|they|who|also|already|currently|and) take|took|using|uses|started|stay on|given)"
-    r"|(?:正|现|一直|长期|平时|目前|每天|天天|同时|已经?|还|都)在?(?:服用?|吃|用)"
-    r"|在(?:服用?|吃|用)|(?:服用?|吃|用)(?:着|了|过))"
-    r"(?:\s+(?:a|an|the|my|his|her|some|daily|low.dose|high.dose|\d[\d.,]* ?(?:mg|mcg|g|ml|iu)?(?: of)?))*[\s的]*$",
-    re.IGNORECASE,
-)
-_ASKS_TO_TAKE = lazily(
-    r"\b(?:can|could|may|should|must|to|would|ok(?:ay)? to|safe to)\b[^.?!;,]{0,24}$"
-    r"|(?:能不?能?|可以|可否|能否|要不要|应该|该)[^，。？！]{0,6}$",
-    re.IGNORECASE,
-)
-_HAS = lazily(
-    r"(?:\b(?:have|has|had|having|['’]ve(?: got)?|got|with|diagnosed (?:with|as)"
-    r"|suffer(?:s|ing)? from|history of|(?:my|his|her)|because of|confirmed|living with|due to (?:my|his|her))"
-    r"|(?:患有?|得了?|有|查出来?|确诊|诊断[为是]?|检查出|发现)了?)"
-    r"(?:\s+(?:a|an|the|my|his|her|some|mild|severe|chronic|bad|recent))*[\s的]*$",
-    re.IGNORECASE,
-)
-_HAS_BEHIND = lazily(r"\s*(?:patients?|sufferers?|患者|病人|的人|人群|史)", re.IGNORECASE)
-_IF = lazily(
-    r"\b(?:if|do|does|did|can|could|might|whether)\b[^.?!;,]{0,24}$|(?:会不?会?|是不是|是否|如果|要是|怎么)[^，。？！]{0,6}$",
-    re.IGNORECASE,
-)
-_ALLERGIC = lazily(
-    r"\b(?:allerg(?:ic|y) (?:reaction )?(?:to|against)|anaphyla\w+ (?:to|from))(?:\s+(?:the|all))*\s*$|[对於于]\s*$",
-    re.IGNORECASE,
-)
-_NOT = lazily(r"\b(?:not|no|never|n['’]t|isn['’]t)\b[^.?!;,]{0,12}$|(?:不|没有?|无)[^，。？！]{0,3}$", re.IGNORECASE)
-_ALLERGY_BEHIND = lazily(r"\s*(?:allerg(?:y|ies|ic)|过敏)", re.IGNORECASE)
-_ALLERGY_TO = lazily(r"(?P<what>.+?)\s*(?:allerg(?:y|ies|ic)|过敏)(?:者|史|症|反应|体质)?$", re.IGNORECASE)
-_LIST = lazily(r"(?:,|and|&|\+|plus|、|和|跟|与|及|，|\d[\d.]* ?m?c?g\b|daily|once a day|\s)*", re.IGNORECASE)
 _NEAR = 40  # characters before a name
 
 
@@ -133,7 +53,7 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
         *sorted(about(text)),
         *(["alcohol"] if ALCOHOL.in_question.search(text) else []),
         *(["smoking"] if smokes(text) else []),
-        *(["abrupt"] if _ABRUPT.search(text) else []),
+        *(["abrupt"] if _pattern("abrupt").search(text) else []),
     )
     return Patient(min(ages, default=None), _sex(text), groups, takes, has, allergic, traits)
 
@@ -193,7 +113,7 @@ def patient_so_far(asked: Sequence[Query]) -> Patient:
 
 def is_allergy(name: str) -> bool:
     """Whether a name says no more than that there is an allergy, to what stands before it."""
-    return _ALLERGY_BEHIND.fullmatch(name) is not None
+    return _pattern("allergy_behind").fullmatch(name) is not None
 
 
 def allergen(text: str, start: int, end: int) -> tuple[int, int]:
@@ -202,7 +122,7 @@ def allergen(text: str, start: int, end: int) -> tuple[int, int]:
     >>> allergen("对青霉素过敏", 1, 6), allergen("asthma", 0, 6)
     ((1, 4), (0, 0))
     """
-    found = _ALLERGY_TO.fullmatch(text, start, end)
+    found = _pattern("allergy_to").fullmatch(text, start, end)
     return found.span("what") if found else (0, 0)
 
 
@@ -218,27 +138,30 @@ def _ages(text: str) -> tuple[list[float], bool]:
             years = _years(p.number, p.unit)
             if years < 1 and found and _AND.fullmatch(text[found[-1][1] : p.start]):
                 found[-1] = (found[-1][0], p.end, found[-1][2] + years)
-            elif years < 1 and (_CARRYING.search(text[: p.start]) or _CARRIED.match(text, p.end)):
+            elif years < 1 and (
+                _pattern("before_months_carried").search(text[: p.start]) or _pattern("carried").match(text, p.end)
+            ):
                 unborn = True
             else:
                 found.append((p.start, p.end, years))
     if found:
-        today = [age for a, b, age in found if not (_SINCE.search(text[:a]) or _AT_THE_TIME.match(text, b))]
+        today = [
+            age
+            for a, b, age in found
+            if not (_pattern("since").search(text[:a]) or _pattern("at_the_time").match(text, b))
+        ]
         return today or [age for _, _, age in found], unborn
-    months = [int(m["n"] or m["k"]) / 12 for m in _MONTHS.finditer(text) if not _CARRIED.match(text, m.end())]
-    return months[:1] or [float(m["n"]) for pattern in _AGES for m in pattern.finditer(text)][:1], unborn
+    months = [
+        int(m["n"] or m["k"]) / 12
+        for m in _pattern("months").finditer(text)
+        if not _pattern("carried").match(text, m.end())
+    ]
+    return months[:1] or [
+        float(m["n"]) for key in packaged_toml(__name__)["ages"] for m in _pattern("ages", key).finditer(text)
+    ][:1], unborn
 
 
 _AND = lazily(r"\s*(?:and|零|又|,)?\s*", re.IGNORECASE)  # between the years and the months of one age
-_SINCE = lazily(
-    r"\b(?:since|when|until|till|before|after|from)\s(?:[^\s,.;!?]+\s){0,4}$|\b(?:was|were|had)\b[^.;!?]{0,40}\bat\s$",
-    re.IGNORECASE,
-)
-_AT_THE_TIME = lazily(r"\s*(?:时|的时候|那年|起|开始|就(?!诊)|以前|之前)")
-_ABRUPT = lazily(  # what began at once, or cannot be borne: where an emergency is possible there is no time to wait
-    r"(?i)\bsudden|\bright now\b|\bjust (?:now|started|began)\b|\b(?:minutes?|hours?) ago\b|\bthe worst\b|\bunbearabl"
-    r"|突然|忽然|突发|刚才|刚刚|现在正|正在|剧烈|难以忍受|受不了"
-)
 
 
 def _years(number: float, unit: str) -> float:
@@ -253,7 +176,7 @@ def _sex(text: str) -> str:
     sexes = about(text) & {"female", "male"}
     if len(sexes) == 1:
         return next(iter(sexes))
-    first = [(m.start(), sex) for sex, pattern in _SEXES if (m := pattern.search(text))]
+    first = [(m.start(), sex) for sex in ("female", "male") if (m := _pattern("sexes", sex).search(text))]
     first += [(p.start, s) for p in particulars(text) if p.kind == "sex" for s in about(p.text) & {"female", "male"}]
     return min(first, default=(0, ""))[1]
 
@@ -263,18 +186,22 @@ def _told(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[N
     takes, has, allergic = [], [], []
     for thing, before, behind in _placed(text, named):
         if (
-            _ALLERGIC.search(before) and (_ALLERGY_BEHIND.match(behind) or "llerg" in before or "naphyl" in before)
-        ) or (_ALLERGY_BEHIND.match(behind) and not thing.negated):
-            if not _NOT.search(_ALLERGIC.sub("", before)):
+            _pattern("allergic").search(before)
+            and (_pattern("allergy_behind").match(behind) or "llerg" in before or "naphyl" in before)
+        ) or (_pattern("allergy_behind").match(behind) and not thing.negated):
+            if not _pattern("not").search(_pattern("allergic").sub("", before)):
                 allergic.append(thing)
         elif thing.negated:
             continue
         elif (
-            thing.kind in _MEDICINES and (m := _TAKES.search(before)) and not _ASKS_TO_TAKE.search(before[: m.start()])
+            thing.kind in _MEDICINES
+            and (m := _pattern("takes").search(before))
+            and not _pattern("asks_to_take").search(before[: m.start()])
         ):
             takes.append(thing)
         elif thing.kind in _ILL and (
-            ((m := _HAS.search(before)) and not _IF.search(before[: m.start()])) or _HAS_BEHIND.match(behind)
+            ((m := _pattern("has").search(before)) and not _pattern("if").search(before[: m.start()]))
+            or _pattern("has_behind").match(behind)
         ):
             has.append(thing)
     return tuple(takes), tuple(has), tuple(allergic)
@@ -285,7 +212,7 @@ def _placed(text: str, named: Sequence[Named]) -> Iterator[tuple[Named, str, str
     there = sorted((n for n in named if n.spans), key=lambda n: n.spans[0])
     lists: list[list[Named]] = []
     for thing in there:
-        if lists and _LIST.fullmatch(text[end_of(text, lists[-1][-1]) : thing.spans[0][0]]):
+        if lists and _pattern("list").fullmatch(text[end_of(text, lists[-1][-1]) : thing.spans[0][0]]):
             lists[-1].append(thing)
         else:
             lists.append([thing])

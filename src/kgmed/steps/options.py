@@ -5,10 +5,11 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from kgmed import vocabulary
+from kgmed.language.text import pattern_of
 
 # --- How a text names the options of a question: by letter, by letter and text, by text, several in a row.
 # `B`, `(B)`, `选项B`, `B: gout`, `gout (B)`, `gout`, `ACD`; in a row with commas, "and", 和, or each on its own line. A
@@ -155,46 +156,14 @@ def mentions(options: tuple[tuple[str, str], ...]) -> Mentions:
 # handed back as several: whether that is wrong is for who grades.
 
 
+_pattern = partial(pattern_of, __name__)
 How = Literal["letters", "stated", "headline", "is", "diagnosis", "wrong one", "verdicts", "named", "at odds", ""]
 
-_LINK = r"(?:\s?(?:应该?|可能|只有?|就|会|will|would|should|must|be|is|are))*\s?(?:是|为|即|包括|有|选)?\s?:?\s?\s?"
-_OTHER = "(?<!其他)(?<!其余)(?<!其它)(?<!不)"
-_STATES = re.compile(
-    rf"{_OTHER}(?:(?:正确|最佳|合适|适合|恰当|适当|可能|题意|题干|要求|对)的?(?:选项|答案|选择|说法|叙述|描述)|答案)[中里]?{_LINK}"
-    rf"|(?<![A-Za-z])(?:answers?|(?:correct|right|best)(?: (?:answers?|options?|choices?|one))|boxed){_LINK}"
-    rf"|{_OTHER}(?:应该?|故|因此|所以|应当)选择?{_LINK}",
-    re.IGNORECASE,
-)
 _IS = re.compile(r"(?<!不)(?<!不[应能可])(?<!非)(?:是|为|选择?|包括|\bis|\bare)\s?:?\s?")
-_WRONG = re.compile(
-    rf"(?:错误|不正确|不对|有误|不恰当|不属于)的?(?:选项|答案|说法|叙述|描述)?{_LINK}"
-    rf"|\b(?:wrong|incorrect|false)(?: (?:answers?|options?|choices?|one|statement))?{_LINK}",
-    re.IGNORECASE,
-)
-_MAYBE = r"(?: (?:most |very )?(?:likely|probably))?"
-_HAS = rf"(?:has|have|had|(?:is|are|am|be){_MAYBE} (?:suffering from|diagnosed with)|suffers? from)"
-_DIAGNOSED = re.compile(
-    rf"\b(?:patient|person|child|man|woman|boy|girl|he|she|you|they){_MAYBE} {_HAS}{_MAYBE} "
-    rf"|(?<!differential )\bdiagnosis{_LINK}|\b(?:condition|disease|illness){_MAYBE} (?:is|would be){_MAYBE} "
-    r"|(?<![不没有无未非])(?:患有?|诊断(?:结果)?(?:为|是|考虑|:)|考虑(?:为|是)?|可能的?(?:疾病|诊断|病)(?:是|为|:)) ?",
-    re.IGNORECASE,
-)
-_ALL = re.compile(
-    r"^(?:以上)?(?:所有|全部)的?选项[都均]?是?正确|^all (?:of )?(?:the )?options are (?:correct|right)", re.IGNORECASE
-)
 _END = re.compile(r"(?<=[。!?])|(?<=[a-z)\]\"'][.])\s|\n+")
-_NUMBERED = re.compile(r"(?:output ?)?\d ?[:.] ?", re.IGNORECASE)
 _HEAD = re.compile(r"^[-* (]*(?:选项)?([A-Z])(?:选项)?\)? ?[:.、,)](?! ?[A-Z][ ,、;:])", re.MULTILINE)
 _GOOD = re.compile(r" ?[都均也就]?(?:应该|可能)?(?:是|\bis|\bare)? ?(?:最|the )?(?:正确|合适|可能|right|correct)(?!性)")
 _BAD = re.compile(r" ?[都均也]?(?:\bis|\bare)? ?(?:不是|是?不?可?能?不正确|是?错误|不符合|不对|wrong|incorrect|not )")
-_ITSELF = r"(?:这|这个|该|此|本)(?:一|个)?(?:选项|答案|说法|叙述|描述)?|this (?:option |choice |one )?"
-_ACCEPTED = re.compile(rf"(?:{_ITSELF}) ?(?:是|is )?(?:正确|对的|right|correct)", re.IGNORECASE)
-_REFUSED = re.compile(
-    rf"(?:{_ITSELF}) ?(?:是|is )?(?:不正确|错误|不对|not |wrong|incorrect)"
-    r"|(?:所以|因此|可能|,|并|也)不(?:是|属于|适用|符合|正确)",
-    re.IGNORECASE,
-)
-_CLOSING = re.compile(r"\n+(?=综上|因此|总之|所以|综合|therefore|in conclusion|overall|thus)", re.IGNORECASE)
 _FAR = 300  # so many characters before a claim its "so" may stand
 _LIST = 3  # so many options in their order, each at the head of a line, are a list of all
 
@@ -220,7 +189,7 @@ def parse_choice(reply: str, options: Sequence[tuple[str, str]]) -> ParsedChoice
     [('A', 'C'), ('B',), (), ('A',)]
     """
     text = plain(reply)
-    text = text[match.end() :] if (match := _NUMBERED.match(text)) else text
+    text = text[match.end() :] if (match := _pattern("numbered").match(text)) else text
     by = mentions(tuple(options))
     for how, found in _readings(text, by):
         if found is not None:
@@ -236,7 +205,7 @@ def _readings(text: str, by: Mentions) -> Iterator[tuple[How, frozenset[str] | N
     yield "headline", _headline(text, by)
     yield "is", _agreed(_weak(text, by))
     yield "diagnosis", _diagnosed(text, by)
-    yield "wrong one", _agreed([c for c in _claims(_WRONG, text, by) if c.row.lettered])
+    yield "wrong one", _agreed([c for c in _claims(_pattern("wrong"), text, by) if c.row.lettered])
     good, bad = _judged(text, by)
     yield "verdicts", _odd_one(set(by.letters), good, bad)
     yield "wrong one", _opening(text, by) if not good else None
@@ -245,11 +214,11 @@ def _readings(text: str, by: Mentions) -> Iterator[tuple[How, frozenset[str] | N
 
 def _stated(text: str, by: Mentions) -> frozenset[str] | None:
     """The options stated to be the answer: behind a cue, called right in a closing sentence, or all of them."""
-    if _ALL.search(text):
+    if _pattern("all").search(text):
         return frozenset(by.letters)
-    closing = _CLOSING.split(text)[1:]
+    closing = _pattern("closing").split(text)[1:]
     last = [row for part in closing for row in by.rows(part) if row.lettered and _GOOD.match(part, row.end)]
-    return _agreed([*_claims(_STATES, text, by), *(_Claim(row, concludes=True) for row in last)])
+    return _agreed([*_claims(_pattern("states"), text, by), *(_Claim(row, concludes=True) for row in last)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +240,7 @@ def _sure(row: OptionRow) -> frozenset[str]:
 
 def _claims(cue: re.Pattern[str], text: str, by: Mentions) -> list[_Claim]:
     """The options that stand right behind a cue, but for those that are called wrong there."""
-    wrong = set() if cue is _WRONG else {match.end() for match in _WRONG.finditer(text)}
+    wrong = set() if cue is _pattern("wrong") else {match.end() for match in _pattern("wrong").finditer(text)}
     begins = [0, *(m.end() for m in _END.finditer(text))]
     found = []
     for match in cue.finditer(text):
@@ -285,7 +254,7 @@ def _claims(cue: re.Pattern[str], text: str, by: Mentions) -> list[_Claim]:
 
 def _weak(text: str, by: Mentions) -> list[_Claim]:
     """Options behind a mere "is": named by letter, or by text where that closes the reply."""
-    closing = _CLOSING.split(text)[1:]
+    closing = _pattern("closing").split(text)[1:]
     last = [_Claim(c.row, concludes=True) for part in closing for c in _claims(_IS, part, by)]
     return [*(c for c in _claims(_IS, text, by) if c.row.lettered), *last]
 
@@ -305,7 +274,7 @@ def _diagnosed(text: str, by: Mentions) -> frozenset[str] | None:
         c
         for piece in _END.split(text)
         if not vocabulary.listed("doubts in a reply").search(piece)
-        for c in _claims(_DIAGNOSED, piece, by)
+        for c in _claims(_pattern("diagnosed"), piece, by)
     ]
     rows = {row.letters for row in by.rows(text)} if claims else set()
     return _agreed(claims) if len(rows) == 1 else None
@@ -335,9 +304,9 @@ def _judged(text: str, by: Mentions) -> tuple[set[str], set[str]]:
         elif row.lettered and _GOOD.match(text, row.end):
             good |= row.letters
     for letter, block in _blocks(text, by):
-        if _REFUSED.search(block):
+        if _pattern("refused").search(block):
             bad.add(letter)
-        elif _ACCEPTED.search(block):
+        elif _pattern("accepted").search(block):
             good.add(letter)
     return good - bad, bad - good
 
@@ -347,7 +316,7 @@ def _blocks(text: str, by: Mentions) -> Iterator[tuple[str, str]]:
     heads = list(_HEAD.finditer(text)) if _lists(text, by) else []
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=False):
-        yield head[1], _CLOSING.split(text[head.end() : end])[0]
+        yield head[1], _pattern("closing").split(text[head.end() : end])[0]
 
 
 def _opening(text: str, by: Mentions) -> frozenset[str] | None:
@@ -399,37 +368,11 @@ def chosen_letters(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str,
 # B", 答案：B, 答えはB, 정답은 B, jibu ni B), which must agree, then an option's own text.
 
 
-_LETTER = r"[(\[{<「『【\"'*\s]*+(?P<letter>[A-Z])(?![A-Za-z'])"
-_SAYS = (
-    r"answers?(?:\s+(?:choice|option))?|choice|correct(?:\s+(?:option|answer|one))?|boxed"  # en
-    r"|答案|正确选项|正确的?(?:选项)?|应?选择?|"  # zh
-    r"正解|答え|解答|回答|正しい(?:の|選択肢)?|"  # ja
-    r"정답|답안?|답변|선택지?|"  # ko
-    r"jibu(?:\s+(?:sahihi|langu|ni))?|chaguo(?:\s+sahihi)?"  # sw
-)
-_LINKS = (  # possessive, since one run of blanks would else be cut in four in every way
-    r"\s*+(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*+[:=]?\s*+(?:option\s++|选项\s*+|chaguo\s++)?"
-)
-_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*+(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
 _AFTER = re.compile(
     r"(?<![A-Za-z])(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*"
     r"(?:is (?:the )?(?:correct|right)\b|が正解|が正しい|[가이] 정답|是?正确|(?:ni|ndiyo) sahihi)"
 )
 _LAST = re.compile(r"[(\[{<「『【\"'*\s]*([A-Z])[)\]}>」』】\"'*.。\s]*")
-_JOINED = re.compile(
-    r"[)\]}>」』】\"'*\s]*(?:[,、/&+]|\bor\b|\band\b|或者?|和|及|与|または|又は|と|또는|혹은|와|과|\bau\b|\bna\b)"
-    r"\s*[(\[「『【\"'*]*[A-Z](?![A-Za-z'])",
-    re.IGNORECASE,
-)
-_HEDGES = re.compile(
-    r"\b(?:not (?:sure|certain)|unsure|uncertain|cannot (?:determine|decide|tell)|can['’]t (?:determine|decide|tell)"
-    r"|do not know|don['’]t know|either|perhaps|maybe|might be|could be|possibly|none of (?:the|these))\b"
-    r"|不确定|无法(?:确定|判断)|不知道|可能是|也许|或许|都不对"
-    r"|わかりません|分かりません|わからない|不明|かもしれ|おそらく|判断できません"
-    r"|모르겠|모릅니다|확실하지|아마|일 수도|판단할 수 없"
-    r"|\b(?:sijui|huenda|labda|sina uhakika|haijulikani)\b",
-    re.IGNORECASE,
-)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
@@ -449,7 +392,7 @@ def letter(reply: str, options: Sequence[tuple[str, str]]) -> str:
     known = {mark.upper() for mark, _ in options}
     found = _last_letter(pieces) or _letters_stated(pieces)
     if found is None:
-        hedged = _HEDGES.search(pieces[-1]) is not None
+        hedged = _pattern("hedges").search(pieces[-1]) is not None
         written = chosen_letters(text, options)
         found = {written[0]} if len(written) == 1 and not hedged else set()
     return next(iter(found)) if len(found) == 1 and found <= known else ""
@@ -460,7 +403,7 @@ def _last_letter(pieces: Sequence[str]) -> set[str] | None:
     match = _LAST.fullmatch(pieces[-1])
     if not match:
         return None
-    hedged = len(pieces) > 1 and _HEDGES.search(pieces[-2]) is not None
+    hedged = len(pieces) > 1 and _pattern("hedges").search(pieces[-2]) is not None
     return set() if hedged else {match[1]}
 
 
@@ -469,12 +412,14 @@ def _letters_stated(pieces: Sequence[str]) -> set[str] | None:
 
     Two where one of them names several or hedges; None where there is none.
     """
-    for pattern in (_STATED, _AFTER):
+    for pattern in (_pattern("stated"), _AFTER):
         found: set[str] = set()
         for piece in pieces:
             said = [m for m in pattern.finditer(piece) if m["letter"].isupper()]
             found |= {m["letter"] for m in said}
-            if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
+            if said and (
+                _pattern("hedges").search(piece) or any(_pattern("joined").match(piece, m.end("letter")) for m in said)
+            ):
                 found.add("?")
         if found:
             return found
