@@ -339,7 +339,7 @@ def lost(bench: Bench, frame: Frame, one: Patient, both: Patient) -> list[str]:
 def known_for(name: str, patient: Patient) -> list[int]:
     """The groups of a patient that the vocabulary forbids a medicine for."""
     told = groups_of(patient)
-    return [g for g, below in not_for(name) if g in told and (g != 2 or reaches(below, told[g]))]
+    return [g for g, below in not_for(name) if reaches(g, below, told)]
 
 
 def _grade(evidence: Sequence[Evidence]) -> int:

@@ -185,7 +185,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "OwnKnowledge": lambda w, c: c(Scripted(["Flu causes fever."] * 2)),
         "AskedTriples": lambda w, c: c(w.graph, w.link, made("Neighbours")(w.graph)),
         "AskedRows": lambda w, c: c(made("AskedTriples")(w.graph, w.link, made("Neighbours")(w.graph))),
-        "Ties": lambda w, c: import_module("kgmed.facts.view").Ties(w.graph),  # not the only one of that name
+        "TiedThings": lambda w, c: c(w.graph),
         "AptPaths": lambda w, c: c(made("PathRetriever")(w.graph)),
         "Differences": lambda w, c: c(w.graph),
         "OptionFacts": lambda w, c: c(w.graph, w.link, [made("Neighbours")(w.graph)]),

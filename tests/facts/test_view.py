@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kgmed.facts.answer import fitting_warnings
-from kgmed.facts.view import AskedTriples, ForPatient, ForReader, OnlyHelpful, Ties, TiesFirst, is_apt
+from kgmed.facts.view import AskedTriples, ForPatient, ForReader, OnlyHelpful, TiedThings, TiesFirst, is_apt
 from kgmed.frame import Ask, Frame, Intent, Named, Patient
 from kgmed.models.fakes import Scripted
 from kgmed.prompts import ASSISTED, tasked
@@ -93,12 +93,12 @@ def test_a_heading_of_the_source_is_no_treatment() -> None:
 
 
 def test_what_ties_two_medicines_through_their_products_is_found() -> None:
-    tied = {e.text: {x.name for x in e.about} for e in Ties(GRAPH)(*asked("aspirin", "warfarin", intent=None))}
+    tied = {e.text: {x.name for x in e.about} for e in TiedThings(GRAPH)(*asked("aspirin", "warfarin", intent=None))}
     assert tied == {"Aspirin Tablets — interacts with → Warfarin Tablets": {"aspirin", "warfarin"}}
 
 
 def test_a_text_of_a_product_that_warns_of_a_named_illness_is_a_tie() -> None:
-    found = Ties(GRAPH)(*asked("warfarin", "influenza", intent=None))
+    found = TiedThings(GRAPH)(*asked("warfarin", "influenza", intent=None))
     assert [e.text for e in found] == ["Warfarin Tablets — must not be used in → people with influenza"]
 
 
@@ -168,8 +168,8 @@ def test_another_product_with_the_same_effects_is_told_once() -> None:
 def test_what_ties_two_things_that_are_told_beside_the_subject_is_left_out() -> None:
     subject, (drug,) = asked("warfarin", intent=Intent.SAFETY)
     beside = [GRAPH.link(n) for n in ("influenza", "fever")]
-    assert {x.name for e in Ties(GRAPH)(subject, [drug, *beside]) for x in e.about} == {"warfarin", "influenza"}
-    assert Ties(GRAPH)(subject, beside), "the tie of the two is there where nothing ties the subject"
+    assert {x.name for e in TiedThings(GRAPH)(subject, [drug, *beside]) for x in e.about} == {"warfarin", "influenza"}
+    assert TiedThings(GRAPH)(subject, beside), "the tie of the two is there where nothing ties the subject"
 
 
 def test_what_labels_say_of_several_medicines_in_one_piece_stays_with_each() -> None:

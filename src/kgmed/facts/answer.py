@@ -235,13 +235,10 @@ class Reading:
         care = [] if self.decided else self._care()  # a verdict is on another disease than the first that fits
         if self.diagnoses:
             yield from self._diseases(care=bool(care))
-        elif self._is_overview() and (whole := self._what_it_is()):
+        elif self.frame.intents == (Intent.OVERVIEW,) and not self.decided and (whole := self._what_it_is()):
             yield whole
             return
         yield from self._lists([*care, *self._chosen()])
-
-    def _is_overview(self) -> bool:
-        return self.frame.intents == (Intent.OVERVIEW,) and not self.decided
 
     def _chosen(self) -> list[Group]:
         """The lists that are shown, in the order of the asks; with a verdict those of the other asks."""

@@ -1,7 +1,7 @@
 """What a frame tells of a patient that labels may forbid a medicine for, in the form in which labels are searched."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,7 @@ from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
 VERSION = 3  # goes up when the columns kept beside a graph change
+CHILDREN = GROUPS.index("children")
 _NOT_FOR, _ANYHOW = "people whom classes are not for", " anyhow"
 _COLUMNS = ("node", "group", "below", "witness")
 _SHARE = 4  # ours: a medicine is forbidden by its siblings where at least a fourth of them say so, and two
@@ -95,12 +96,9 @@ def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
     local = is_local(product or name)
     keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not local or k.endswith(_ANYHOW))
     found = (k for k in keys if vocabulary.compiled("classes", k, Predicate.BROAD_MATCH).search(name))
-    return tuple(dict.fromkeys(_group_of(*k.removesuffix(_ANYHOW).split()[1:]) for k in found))
-
-
-def _group_of(how: str, who: str) -> tuple[int, float]:
-    """The group and the age of a class "not in pregnancy", "not under 12"."""
-    return (GROUPS.index("children"), float(who)) if how == "under" else (GROUPS.index(who), np.inf)
+    said = (k.removesuffix(_ANYHOW).split()[1:] for k in found)  # of "not in pregnancy", "not under 12"
+    rows = ((CHILDREN, float(who)) if how == "under" else (GROUPS.index(who), np.inf) for how, who in said)
+    return tuple(dict.fromkeys(rows))
 
 
 def groups_of(patient: Patient) -> dict[int, float | None]:
@@ -115,13 +113,14 @@ def groups_of(patient: Patient) -> dict[int, float | None]:
     return {GROUPS.index(g): patient.age if g == "children" and young else None for g in said}
 
 
-def reaches(below: float, age: float | None) -> bool:
-    """Whether what is forbidden below an age is forbidden for a child of an age, or of one that is not told.
+def reaches(group: int, below: float, groups: Mapping[int, float | None]) -> bool:
+    """Whether what is forbidden for a group, of children below an age, is forbidden for who is of some groups.
 
-    >>> reaches(6.0, 6.0), reaches(6.0, 8.0), reaches(3.0, None), reaches(18.0, None)
-    (True, False, False, True)
+    >>> [reaches(CHILDREN, 6.0, {CHILDREN: age}) for age in (6.0, 8.0, None)], reaches(CHILDREN, 18.0, {CHILDREN: None})
+    ([True, False, False], True)
     """
-    return below >= _MOST if age is None else age <= below
+    age = groups.get(group)
+    return group in groups and (group != CHILDREN or (below >= _MOST if age is None else age <= below))
 
 
 # --- Illnesses, medicines taken, allergies: looked for by all their names.
@@ -166,19 +165,15 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
 
     What only says of what group the patient is ("27 weeks pregnant") is no illness beside it.
     """
-    subjects = [n for ask in frame.asks for n in ask.things if not _is_medicine(n)]
+    subjects = [n for ask in frame.asks for n in ask.things if n.kind not in MEDICINES]
     ill = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
     groups = groups_of(frame.patient)
     return Circumstances(
         groups,
-        tuple(_things(graph, [n for n in ill if not _is_medicine(n) and not _is_group(n, groups)])),
-        tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if _is_medicine(n))])),
+        tuple(_things(graph, [n for n in ill if n.kind not in MEDICINES and not _is_group(n, groups)])),
+        tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if n.kind in MEDICINES)])),
         tuple(_things(graph, frame.patient.allergic_to)),
     )
-
-
-def _is_medicine(named: Named) -> bool:
-    return named.kind in MEDICINES
 
 
 def _is_group(named: Named, groups: Collection[int]) -> bool:
@@ -200,7 +195,8 @@ def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
     """A thing by the names that a question and a graph have for it; of a medicine with its substance and class."""
     nodes = _nodes(graph, names, link)
     called = [*names, *(text for n in nodes for text, scope in names_of(graph, n) if scope <= Scope.TRANSLATION)]
-    made = {substance(name) for name in called} if _taken(graph, nodes) or not nodes else set()
+    medicine = not nodes or any(graph.at(node).kind in MEDICINES for node in nodes)
+    made = {substance(name) for name in called} if medicine else set()
     rows = [
         (asked.pattern, stem)
         for asked, _, stem in class_patterns()
@@ -212,7 +208,8 @@ def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
     words += [c.in_text.pattern for name in names for c in circumstances_of(name)]
     words += [asked for asked, _ in rows]
     pattern = re.compile("|".join(words) or r"(?!)", re.IGNORECASE)
-    return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), tuple(stem for _, stem in rows))
+    shown = names[0] if names else link.entity.name if link else ""
+    return Told(shown, frozenset(nodes), pattern, frozenset(made), tuple(stem for _, stem in rows))
 
 
 def _in_text(name: str) -> str:
@@ -226,10 +223,6 @@ def _in_text(name: str) -> str:
     return rf"(?-i:\b{re.escape(name)}\b)" if name.isupper() else rf"\b{re.escape(name)}\b"
 
 
-def _shown(graph: LocalGraph, names: Sequence[str], link: Link | None) -> str:
-    return names[0] if names else link.entity.name if link else ""
-
-
 def _nodes(graph: LocalGraph, names: Sequence[str], link: Link | None) -> list[int]:
     """The entries of a thing: those that are the same, and of what is not linked those of its names."""
     links = (
@@ -238,10 +231,6 @@ def _nodes(graph: LocalGraph, names: Sequence[str], link: Link | None) -> list[i
         else [Link(Mention(n, n, -1, -1), m.entity, 1.0, "exact") for n in names for m in graph.lookup(n)]
     )
     return list(dict.fromkeys(graph.number(e.id) for x in links for e in Family(graph).twins(x)))
-
-
-def _taken(graph: LocalGraph, nodes: Iterable[int]) -> bool:
-    return any(graph.at(node).kind in MEDICINES for node in nodes)
 
 
 # --- The triples behind a verdict.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from kgmed.facts.circumstances import (
+    CHILDREN,
     Circumstances,
     Told,
     circumstances,
@@ -45,7 +46,7 @@ def doses(graph: LocalGraph, frame: Frame, evidence: Sequence[Evidence], say: Ca
     if ask is None or not given:
         return list(evidence)
     fitting = _of_the_route(ask, [e for e in given if _is_alone(graph, ask, e)])
-    child = _CHILDREN in groups_of(frame.patient)
+    child = CHILDREN in groups_of(frame.patient)
     kept = _of_children(fitting) if child else fitting
     thing = next((n.links[0].entity for n in ask.things if n.links), given[0].about[0] if given[0].about else None)
     rest = [e for e in evidence if e in kept or e not in given]
@@ -100,7 +101,6 @@ def _heads(thing: Entity | None, kept: Sequence[Evidence], say: Catalogue, *, ch
 
 
 _HELPS = (Role.TREATS, Role.FOOD)
-_CHILDREN = GROUPS.index("children")
 _NOT = Relation("contraindicated", Role.CONTRAINDICATED)
 _OPEN = ("none", "yes", "caution", "other", "unknown", "lacking")  # verdicts by which a medicine may be taken
 _SHOWN = 6  # ours: medicines that are named for one reason
@@ -137,7 +137,7 @@ class NotForThisPatient:
         evidence = doses(self.graph, frame, against_polarity(frame, evidence, say), say)
         things = [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
         asked = [n.links[0].entity if n.links else Entity("", n.names[0]) for n in things]
-        judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence, asked), _Found()
+        judge, found = _Gate(self.graph, circumstances(self.graph, frame), say, evidence, asked), _Found()
         for e in evidence:
             for triple in _of_medicines(e):
                 check_stop()
@@ -257,27 +257,19 @@ def against_polarity(frame: Frame, evidence: Sequence[Evidence], say: Catalogue)
     refused = [ask for ask in frame.asks if ask.negative]
     if not refused or any(set(_HELPS) & set(ask.intent.roles) for ask in frame.asks if not ask.negative):
         return list(evidence)
-    kept = [e for e in evidence if not _says_what_helps(e)]
-    return kept or ([_nothing_forbidden(refused[0], say)] if evidence else [])
-
-
-def _says_what_helps(e: Evidence) -> bool:
-    """Whether a piece says, and does not deny, that something helps."""
-    helps = bool(e.triples) and e.triples[0].relation.role in _HELPS
-    return helps and (not is_verdict(e) or is_verdict(e, "yes"))
-
-
-def _nothing_forbidden(ask: Ask, say: Catalogue) -> Evidence:
-    thing = next((n for n in ask.things if n.links), None)
-    name = named(thing.links[0].entity, han=say.han) if thing else ""
-    about = (thing.links[0].entity,) if thing else ()
-    return Evidence(say("safety.no_list", one=name), VERDICT, (), about, 1.0, "lacking")
+    helps = [e for e in evidence if e.triples and e.triples[0].relation.role in _HELPS]
+    kept = [e for e in evidence if e not in helps or (is_verdict(e) and not is_verdict(e, "yes"))]
+    if kept or not evidence:
+        return kept
+    about = tuple(n.links[0].entity for n in refused[0].things if n.links)[:1]
+    name = "".join(named(thing, han=say.han) for thing in about)
+    return [Evidence(say("safety.no_list", one=name), VERDICT, (), about, 1.0, "lacking")]
 
 
 # --- The judgement on one medicine.
 
 
-class _Judge:
+class _Gate:
     """Holds each medicine of an answer once against what is told of the patient."""
 
     def __init__(
@@ -332,7 +324,11 @@ class _Judge:
             yield Reason(named(illness, han=self.say.han), tuple(triples))
 
     def _reasons(self, node: int, treated: frozenset[int]) -> Iterator[Reason]:
-        yield from self._of_groups(node)
+        for group, below, witness in self._groups.get(node, ()):
+            if reaches(group, below, self.told.groups):
+                triples = triples_of(self.graph, witness, group_texts(self.graph, witness, group))
+                yield Reason(_of_group(group, self.say), tuple(triples))
+        yield from self.known(self.graph.at(node))
         for thing in self.told.illnesses:
             if not thing.nodes & treated:
                 yield from self._of_thing(node, thing, thing.name)
@@ -343,24 +339,15 @@ class _Judge:
         for thing in self.told.allergens:
             yield from self._of_allergy(node, thing)
 
-    def _of_groups(self, node: int) -> Iterator[Reason]:
-        for group, below, witness in self._groups.get(node, ()):
-            if group in self.told.groups and (group != _CHILDREN or reaches(below, self.told.groups[group])):
-                triples = triples_of(self.graph, witness, group_texts(self.graph, witness, group))
-                yield Reason(self._group(group), tuple(triples))
-        yield from self.known(self.graph.at(node))
-
     def known(self, drug: Entity) -> Iterator[Reason]:
         """Whom of those told the vocabulary says that a medicine is not for."""
         parts = self._parts.get(self.graph.number(drug.id), ()) if drug.id and self.told.groups else ()
         names = [drug.name, *(self.graph.at(node).name for node, _ in parts)] if self.told.groups else []
         for group, below in dict.fromkeys(row for name in names for row in not_for(name, drug.name)):
-            if group in self.told.groups and (group != _CHILDREN or reaches(below, self.told.groups[group])):
-                said = Entity("", self.say("safety.known", one=self._group(group)))
-                yield Reason(self._group(group), (Triple(drug, _NOT, said, source="vocabulary"),))
-
-    def _group(self, group: int) -> str:
-        return self.say(f"reason.{GROUPS[group].replace(' ', '_')}")
+            if reaches(group, below, self.told.groups):
+                why = _of_group(group, self.say)
+                said = Entity("", self.say("safety.known", one=why))
+                yield Reason(why, (Triple(drug, _NOT, said, source="vocabulary"),))
 
     def _of_thing(self, node: int, thing: Told, why: str, *, allergy: bool = False) -> Iterator[Reason]:
         """That a label of the medicine forbids it with something, or enough labels of its substance."""
@@ -433,6 +420,10 @@ def _ties(graph: LocalGraph, role: Role, nodes: Sequence[int], *, both: bool) ->
 # --- What is said of it.
 
 
+def _of_group(group: int, say: Catalogue) -> str:
+    return say(f"reason.{GROUPS[group].replace(' ', '_')}")
+
+
 @dataclass(frozen=True)
 class NamedAgainst:
     """Which medicines a text names that are not for the patient of a frame, as a sentence; "" = none.
@@ -494,9 +485,9 @@ def _by_vocabulary(names: Iterable[str], frame: Frame) -> str:
     found: dict[int, list[Entity]] = {}
     for name in names:
         for group, below in not_for(name):
-            if group in told and (group != _CHILDREN or reaches(below, told[group])):
+            if reaches(group, below, told):
                 found.setdefault(group, []).append(Entity("", name))
-    facts = [_fact(say(f"reason.{GROUPS[g].replace(' ', '_')}"), drugs, say) for g, drugs in found.items()]
+    facts = [_fact(_of_group(g, say), drugs, say) for g, drugs in found.items()]
     return say("safety.not_for", facts=say.list(facts)) if facts else ""
 
 
@@ -544,9 +535,7 @@ class WarnedOf:
         """One piece: those that must not be taken first, then those to be taken with care."""
         things = [link for link in links if not link.mention.negated]
         family = Family(self.graph)
-        if len(things) != 1:
-            return []
-        if any(e.kind in MEDICINES for e in family.twins(things[0])):
+        if len(things) != 1 or any(e.kind in MEDICINES for e in family.twins(things[0])):
             return []
         found: dict[str, tuple[bool, Entity, Triple]] = {}
         for forbidden, triple in self._warnings(things[0], family):
@@ -637,18 +626,15 @@ class Warned:
 
         `named` = the drugs of which a contraindication is said already.
         """
-        mine = [t for t in self._of(drug, Role.CONTRAINDICATED) if t not in said]
+        mine = [t for t in _warnings_on(self.graph, drug, Role.CONTRAINDICATED) if t not in said]
         forbidden = bool(mine) or drug in named
         if groups or not forbidden:
-            cautions = [t for t in self._of(drug, Role.PRECAUTION) if t not in said]
+            cautions = [t for t in _warnings_on(self.graph, drug, Role.PRECAUTION) if t not in said]
             mine += [t for t in cautions if any(clauses_about(t.object.name, g.in_text) for g in groups)]
             mine += [t for t in cautions if t not in mine][: 0 if forbidden else self.cautions]
         if mine:
             names = "; ".join(dict.fromkeys(t.object.name for t in mine))
             yield Evidence(f"{drug.name} — {mine[0].relation} → {names}", "warning", tuple(mine), (drug,))
-
-    def _of(self, drug: Entity, role: Role) -> list[Triple]:
-        return _warnings_on(self.graph, drug, role)
 
 
 @kept_with_graph(1 << 10)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kgmed.errors import BadInput, UnknownName
 from kgmed.facts.answer import answer
 from kgmed.facts.plan import FromFrame, PatientGate
-from kgmed.facts.view import PIECES, ForReader, Ties
+from kgmed.facts.view import PIECES, ForReader, TiedThings
 from kgmed.frame import EMPTY_FRAME, Ask, Form, Frame, Intent, Named, Patient
 from kgmed.graph.search.paths import paths_between
 from kgmed.language.labels import GROUPS
@@ -139,7 +139,7 @@ class Toolbox:
         links = [link for n in named for link in n.links[:1]]
         query = Query(Question(", ".join(n.names[0] for n in named), language=frame.language), frame=frame)
         graph = self.toolkit.graph
-        found = [*FromFrame(graph, self.toolkit.linked)(query, links), *Ties(graph)(query, links)]
+        found = [*FromFrame(graph, self.toolkit.linked)(query, links), *TiedThings(graph)(query, links)]
         return ForReader(graph, self.keep)(query, PatientGate(graph)(query, found))
 
     def named(self, name: str) -> Named:
@@ -168,7 +168,7 @@ class Toolbox:
         from kgmed.facts.safety import barred
 
         asked, links = Query(Question(question or text, language=self.language)), self.toolkit.linked(text)
-        pieces = Ties(self.toolkit.graph)(asked, links)
+        pieces = TiedThings(self.toolkit.graph)(asked, links)
         verdicts = self.toolkit.check(asked, Context("", tuple(pieces)), Answer(text)).verdicts
         order = dict.fromkeys(n for v in verdicts for n in v.citations if 1 <= n <= len(pieces))
         new = {n: i for i, n in enumerate(order, start=1)}

@@ -120,15 +120,13 @@ def explain(asked: Asked) -> list[Evidence]:
     by_model = tuple(r for r in frame.roles if r in CARE)
     care = by_model if frame.source == "model" else first([r for r in roles if r in CARE])
     cards = Explain(asked.graph, care)(asked.query)
-    return [_without_care(c) for c in cards] if Role.TREATS in roles and frame.source != "model" else cards
-
-
-def _without_care(card: Evidence) -> Evidence:
-    """The card of a disease without what is done about it where it explains one finding alone."""
-    findings = {t for t in card.triples if t.relation.role is Role.FINDING}
-    if card.kind != "candidate" or len(findings) > 1:
-        return card
-    return replace(card, triples=tuple(t for t in card.triples if t in findings))
+    if Role.TREATS not in roles or frame.source == "model":
+        return cards
+    has = {c: tuple(t for t in c.triples if t.relation.role is Role.FINDING) for c in cards}
+    alone = {
+        c for c in cards if c.kind == "candidate" and len({*has[c]}) < 2
+    }  # nothing is done about one finding alone
+    return [replace(c, triples=has[c]) if c in alone else c for c in cards]
 
 
 GRAVE = ("no", "interacts", "caution", "class", "harm")

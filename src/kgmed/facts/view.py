@@ -64,7 +64,7 @@ class AskedTriples:
         options = [x for _, text in query.question.options for x in self.link(text)]
         rows = chain(
             self._answers(query, links),
-            of_the_subject(Ties(self.graph).of([*stated, *options]), query.frame if not options else Frame()),
+            of_the_subject(TiedThings(self.graph).of([*stated, *options]), query.frame if not options else Frame()),
             self._asked(query.frame, stated),
         )
         found: dict[Fact, Evidence] = {}
@@ -158,7 +158,7 @@ def _is_of_two(ask: Ask) -> bool:
 
 
 @dataclass(frozen=True)
-class Ties:
+class TiedThings:
     """Retriever: the triples and texts that tie two named things under any of their entries: products, ingredients.
 
     Evidence: kind "triple", about = the two things.
@@ -294,7 +294,12 @@ class ForReader:
         warnings = list(fitting_warnings(query.frame, evidence))
         own = [e for e in warnings if substance_of(self.graph, e.about[0]) in named]
         rest = list(self._by_substance([e for e in evidence if e.kind != "warning" and not is_verdict(e)]))
-        blank = {e for e in evidence if task().own_knowledge and _says_nothing(e)}
+        blank = {  # a model that knows more has no use for what only says that the graph lacks something
+            e
+            for e in evidence
+            if task().own_knowledge
+            and (is_verdict(e, "lacking", "unknown") or (is_verdict(e, "none", "other") and not e.triples))
+        }
         heads = [e for e in evidence if is_verdict(e) and e not in blank]
         cases = [e for e in rest if is_diagnosis(e)]
         others = in_turns([e for e in rest if e not in cases and (e.kind != "option" or is_apt(e, query.frame))])
@@ -344,11 +349,6 @@ class ForReader:
             if not facts or len(facts - told) > _AGAIN * len(facts):
                 yield piece
             told |= facts
-
-
-def _says_nothing(piece: Evidence) -> bool:
-    """Whether a piece only says that the graph lacks something: a model that knows more has no use for it."""
-    return is_verdict(piece, "lacking", "unknown") or (is_verdict(piece, "none", "other") and not piece.triples)
 
 
 def _joined(warnings: Sequence[Evidence]) -> Iterator[Evidence]:
@@ -413,7 +413,7 @@ class OnlyHelpful:
         """The pieces kept."""
         frame = query.frame
         every = not frame.asks or any(map(_lists_against, frame.asks))
-        asked = set(map(self._key, _of_the_question(frame)))
+        asked = {self._key(x.entity) for n in _named(frame) for x in n.links}
         stays = {e for e in evidence if is_verdict(e) or (e.is_safety and (every or self._warns_of(e, asked)))}
         offered = [e for e in evidence if e not in stays and (e.kind != "warning" or not self._medicines(e))]
         if not task().own_knowledge:
@@ -455,11 +455,6 @@ def _lists_against(ask: Ask) -> bool:
     """Whether an ask is for what must not be taken in something, and not for who must not take a medicine."""
     against = ask.negative or ask.intent is Intent.CONTRAINDICATIONS
     return against and not any(n.kind in MEDICINES for n in ask.things)
-
-
-def _of_the_question(frame: Frame) -> Iterator[Entity]:
-    """The entities that a question names, those of the patient among them."""
-    yield from (x.entity for n in _named(frame) for x in n.links)
 
 
 def _named(frame: Frame) -> list[Named]:

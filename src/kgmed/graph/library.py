@@ -356,7 +356,7 @@ def load(graph: str | Path) -> Store:
     `edits(graph).notes`.
     """
     names = named(graph)
-    return together(names) if len(names) > 1 else _with_edits(_place(graph))[0]
+    return together(names) if len(names) > 1 else _edited(_place(graph))
 
 
 def named(graph: str | Path) -> list[str | Path]:
@@ -466,16 +466,14 @@ def apart() -> list[tuple[str, str]]:
     return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
-def _with_edits(folder: Path) -> "tuple[Store, Journal]":
-    """The graph in a folder after its edits, and these with all that is to be said of them."""
-    from kgmed.graph.store.edits import Journal, read_journal, replay
-
+def _edited(folder: Path) -> Store:
+    """The graph in a folder after its edits."""
     store = open_store(folder)
     if not (folder / JOURNAL).exists():
-        return store, Journal()
-    journal = read_journal(folder)
-    edited, notes = replay(store, journal.edits)
-    return edited, Journal(journal.edits, (*journal.notes, *notes))
+        return store
+    from kgmed.graph.store.edits import read_journal, replay  # these build graphs: read in where there are edits
+
+    return replay(store, read_journal(folder).edits)[0]
 
 
 def check_known(graph: str | Path) -> None:
@@ -555,7 +553,11 @@ def resolve(graph: "Store | Shards", text: str) -> Entity:
 
 def edits(graph: str | Path) -> "Journal":
     """The edits of a graph, with a note for each that could not be made."""
-    return _with_edits(_place(graph))[1]
+    from kgmed.graph.store.edits import Journal, read_journal, replay
+
+    folder = _place(graph)
+    journal = read_journal(folder)
+    return Journal(journal.edits, (*journal.notes, *replay(open_store(folder), journal.edits)[1]))
 
 
 def add(
@@ -574,7 +576,7 @@ def add(
     from kgmed.graph.store.edits import ADD, Edit
 
     folder = _place(graph)
-    store = _with_edits(folder)[0]
+    store = _edited(folder)
     head, relation, tail = triple
     if not relation.strip():
         raise BadInput("a relation needs a name")
@@ -589,7 +591,7 @@ def withdraw(graph: str | Path, triple: tuple[str, str, str], *, note: str = "")
     from kgmed.graph.store.edits import WITHDRAW, Edit
 
     folder = _place(graph)
-    store = _with_edits(folder)[0]
+    store = _edited(folder)
     head, relation, tail = resolve(store, triple[0]).id, triple[1], resolve(store, triple[2]).id
     if store.edge(head, relation, tail) < 0:
         raise BadInput(f"{store.name} has no triple {head} | {relation} | {tail}; nothing to withdraw")

@@ -116,7 +116,7 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     """
     if toolkit.llm is None:
         raise BadInput("the method llm needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    from kgmed.facts.view import ForReader, Ties, only_helpful  # not read in where no model is asked
+    from kgmed.facts.view import ForReader, TiedThings, only_helpful  # not read in where no model is asked
     from kgmed.steps.label import Labelled
     from kgmed.steps.read import LLMReader
 
@@ -127,7 +127,7 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     chooses = only_helpful(toolkit, s.keep) if s.helpful else ()
     return replace(
         base,
-        retrieve=(*base.retrieve, Ties(toolkit.graph)),
+        retrieve=(*base.retrieve, TiedThings(toolkit.graph)),
         rank=(*base.rank, ForReader(toolkit.graph, s.keep, chooses)),
         read=UnlessDeclined(reader),
         check=Labelled(toolkit.check),
