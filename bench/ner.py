@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from _data import data
 
-from kgmed.evaluate.linking import NerScore, Parts, Sample, by_kind, nested, read, score, split
+from kgmed.evaluate.linking import NerScore, Parts, Sample, by_kind, read, score, split
 from kgmed.graph import formats
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store
@@ -56,6 +56,15 @@ def names(samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]]) -> N
         started = time.perf_counter()
         found = by_names(find, samples)
         row(name, score(found, gold, typed=False), time.perf_counter() - started)
+
+
+def nested(gold: Sequence[Sequence[FoundEntity]]) -> list[list[FoundEntity]]:
+    """Of each text the entities that share a character with another: one in the other, or across it."""
+
+    def touch(one: FoundEntity, other: FoundEntity) -> bool:
+        return any(a < d and c < b for a, b in one.parts for c, d in other.parts)
+
+    return [[f for f in text if any(g != f and touch(f, g) for g in text)] for text in gold]
 
 
 def tagger(parts: Parts, samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]], folder: Path) -> None:

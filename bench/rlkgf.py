@@ -63,7 +63,7 @@ def graph(name: str, settings: RLKGFSettings, labels: str = "counts", *, seeded:
 
 def network(name: str, recipe: Recipe) -> Method:
     """A row of the semantic half alone."""
-    return graph(name, RLKGFSettings(mu=1.0, recipe=recipe), "labels" if recipe.uses_labels else "counts")
+    return graph(name, RLKGFSettings(mu=1.0, recipe=recipe), "labels" if recipe.target == "cases" else "counts")
 
 
 def classifier(name: str, model: Any, see: Any) -> Method:

@@ -203,6 +203,9 @@ class Patient:
     traits: tuple[str, ...] = ()
 
 
+_MESSAGE, _CLEAR = 3, 0.7  # ours, chosen on rows 1-250 of MeQSum: sentences of a message, and its least probability
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What a question was understood to ask.
@@ -217,6 +220,7 @@ class Frame:
         source: Who read the question: "trained", "model" or "given".
         confidence: Of the first ask, 0 to 1.
         premise: What the question takes for granted that a language model holds to be wrong; "" = nothing.
+        sentences: How many the question has that say something.
 
     >>> EMPTY_FRAME.asks, EMPTY_FRAME.intents
     ((), ())
@@ -231,11 +235,18 @@ class Frame:
     source: str = ""
     confidence: float = 0.0
     premise: str = ""
+    sentences: int = 1
 
     @property
     def intents(self) -> tuple[Intent, ...]:
         """The intents of the asks."""
         return tuple(ask.intent for ask in self.asks)
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether it is too unsure what a message asks that tells much besides, if not what illness it may be."""
+        sure = sum(ask.probability for ask in self.asks) >= _CLEAR or Intent.DIAGNOSIS in self.intents[:1]
+        return self.sentences >= _MESSAGE and self.source == "trained" and bool(self.asks) and not sure
 
     @property
     def roles(self) -> tuple[Role, ...]:

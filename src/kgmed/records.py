@@ -45,6 +45,7 @@ def new_id() -> str:
     return str(UUID(int=number | version | variant))
 
 
+CARE = "care in this patient"  # the id of a warning of what a label says of an illness or medicine that is told
 NOT_FOR = "not for this patient"  # the id of the warning that names what was taken out of an answer
 
 

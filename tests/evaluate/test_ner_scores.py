@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.evaluate.linking import NerScore, by_kind, nested, score
+from kgmed.evaluate.linking import NerScore, by_kind, score
 from kgmed.models.w2ner import FoundEntity
 
 WHOLE, INNER = FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),))
@@ -49,9 +49,3 @@ def test_types_add_up_to_the_whole_and_f1_is_the_harmonic_mean(
     )
     if whole.right:
         assert abs(whole.f1 - 2 / (1 / whole.precision + 1 / whole.recall)) < 1e-12
-
-
-def test_entities_that_share_a_character_with_another_are_picked_out() -> None:
-    alone = FoundEntity("dis", ((7, 9),))
-    assert nested([[WHOLE, INNER, alone]]) == [[WHOLE, INNER]]
-    assert nested([[FoundEntity("sym", ((0, 2), (5, 7))), FoundEntity("sym", ((3, 4),))]]) == [[]]

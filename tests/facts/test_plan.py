@@ -54,6 +54,37 @@ def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
     assert names_in(refused) & {"colchicine", "lead"} == {"lead"}
 
 
+def test_what_a_medicine_is_given_for_is_no_treatment_of_it() -> None:
+    assert answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine")),)))[0].id == "lacking"
+    both = answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine", "gout")),)))
+    assert [e.about[0].name for e in both if e.triples] == ["gout"]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "source", "asked", "unclear"),
+    [(3, "trained", 1, True), (2, "trained", 1, False), (9, "", 1, False), (3, "trained", 2, False)],
+)
+def test_a_message_of_which_it_is_unclear_what_it_asks_is_not_answered(
+    sentences: int, source: str, asked: int, unclear: bool
+) -> None:
+    asks = tuple(Ask(i, named(G, "gout"), probability=0.5) for i in (Intent.TREATMENT, Intent.SYMPTOMS)[:asked])
+    frame = Frame(asks, source=source, sentences=sentences)
+    found = FromFrame(G, lambda _: [], clear=True)(Query(Question("?"), frame=frame), [])
+    assert ("not clear" in found[0].text) is unclear
+    assert "colchicine" in names_in(answered(frame))  # what a language model reads
+
+
+def test_findings_without_an_illness_are_explained_where_it_is_unsure_that_a_treatment_is_asked() -> None:
+    graph = RoleGraph([("flu", "has", f) for f in ("pain", "fever", "cough")], RELATIONS, KINDS)
+    things = named(graph, "pain", "fever", "cough")
+    kinds = []
+    for sure in (0.4, 0.9):
+        ask = Ask(Intent.TREATMENT, things, probability=sure)
+        kinds.append({e.kind for e in answered(Frame((ask,), findings=things), graph)})
+    assert "candidate" in kinds[0]
+    assert "candidate" not in kinds[1]
+
+
 FINDINGS_ALONE = RoleGraph([r for r in ROWS if r[1] == "has"] + [("gout", "has", "cough")], RELATIONS[:1], KINDS)
 LISTED = [i for i, row in plan().items() if row.operator in ("objects", "subjects") and row.roles and not row.relations]
 

@@ -11,7 +11,7 @@ from kgmed.facts.plan import PatientGate
 from kgmed.facts.safety import NamedAgainst, NotForThisPatient, Warned
 from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient
 from kgmed.graph.store.store import Store
-from kgmed.records import NOT_FOR, VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple
+from kgmed.records import CARE, NOT_FOR, VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple
 from role_graph import RoleGraph
 
 RELATIONS = (
@@ -138,6 +138,16 @@ def test_it_is_said_in_the_language_of_the_frame() -> None:
 def test_the_text_of_a_list_loses_the_name_and_keeps_the_number_of_those_left_out() -> None:
     found = passed(frame(Patient(age=4.0)), treatments(more=", … (+24)"))
     assert found[0].text == "fever ← treats — herbal tea, ibuprofen, rest, tonic, zaltoprofen, … (+24)"
+
+
+def test_a_label_that_asks_for_care_in_an_illness_that_is_told_is_a_warning_of_this_patient() -> None:
+    asthma = Named(("哮喘",), "disease", links=(G.link("asthma"),))  # "herbal tea" is forbidden in severe asthma alone
+    found = passed(frame(Patient(has=(asthma,)), language="zh"), treatments())
+    assert "herbal tea" in left(found)
+    assert [(e.about[0].name, e.text) for e in found if e.id == CARE] == [
+        ("herbal tea", "herbal tea — must not → 严重哮喘患者禁用")
+    ]
+    assert not [e for e in passed(frame(Patient(), language="zh"), treatments()) if e.id == CARE]
 
 
 def test_an_interaction_that_does_not_forbid_keeps_the_medicine_and_brings_its_warning() -> None:

@@ -126,11 +126,6 @@ def test_the_softmax_of_equation_5_makes_all_cosines_alike_before_training() -> 
     assert plain.max() - plain.min() > 5 * (softmax.max() - softmax.min())
 
 
-def test_only_a_network_trained_on_cases_uses_labels() -> None:
-    assert Recipe(target="cases").uses_labels
-    assert not Recipe(target="links").uses_labels
-
-
 def test_semantic_relevance_is_the_mean_similarity_within_the_subgraph() -> None:
     scores = Semantic(GRAPH, TURNED)([Case("p", ("s1", "s2")), Case("q", ("s1",)), Case("r", ("zzz",))])
     np.testing.assert_allclose(scores[0], np.exp([0.25, 0.75]) / np.exp([0.25, 0.75]).sum())

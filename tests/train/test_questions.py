@@ -148,6 +148,23 @@ def test_a_brand_with_its_ingredient_in_brackets_is_one_medicine() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "intents"),
+    [
+        ("哮喘的病因和治疗方法", "哮喘", {Intent.CAUSES, Intent.TREATMENT}),
+        ("肺结核 症状 并发症 治疗", "肺结核", {Intent.SYMPTOMS, Intent.COMPLICATIONS, Intent.TREATMENT}),
+        ("causes, symptoms and prevention of gout", "gout", {Intent.CAUSES, Intent.SYMPTOMS, Intent.PREVENTION}),
+        ("what are the complications and treatment of eczema?", "eczema", {Intent.COMPLICATIONS, Intent.TREATMENT}),
+        ("what are the symptoms of hand, foot and mouth disease", "hand, foot and mouth disease", {Intent.SYMPTOMS}),
+        ("gout and kidney stones: how is gout treated", "gout", {Intent.TREATMENT}),
+    ],
+)
+def test_each_of_the_things_that_a_sentence_joins_is_asked(text: str, name: str, intents: set[Intent]) -> None:
+    at = text.index(name)
+    link = Link(Mention(name, name, at, at + len(name)), Entity(name, name, "disease"), 1.0, "exact")
+    assert set(Trained()(Query(Question(text)), [link.mention], [link]).intents) == intents
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("potassium 2.0 in my blood test", "value"),

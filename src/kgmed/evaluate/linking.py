@@ -215,19 +215,6 @@ def _of_kind(texts: Texts, kind: str) -> list[list[FoundEntity]]:
     return [[f for f in text if f.kind == kind] for text in texts]
 
 
-def nested(gold: Texts) -> list[list[FoundEntity]]:
-    """Of each text the entities that share a character with another: one in the other, or across it.
-
-    >>> nested([[FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),)), FoundEntity("dis", ((5, 7),))]])
-    [[FoundEntity(kind='sym', parts=((0, 4),)), FoundEntity(kind='bod', parts=((0, 2),))]]
-    """
-    return [[f for f in text if any(g != f and _touch(f, g) for g in text)] for text in gold]
-
-
-def _touch(one: FoundEntity, other: FoundEntity) -> bool:
-    return any(a < d and c < b for a, b in one.parts for c, d in other.parts)
-
-
 Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
 

@@ -29,7 +29,7 @@ from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, language_of, lazily
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped, is_emergency, is_malignant
-from kgmed.records import NOT_FOR, Answer, Context, Evidence, Query, Role, Run, Triple, is_verdict
+from kgmed.records import CARE, NOT_FOR, Answer, Context, Evidence, Query, Role, Run, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.show_run import bracketed, entities_of, named_in
 from kgmed.steps import phrase
@@ -437,8 +437,8 @@ class Reading:
             yield line(say("note.warnings_elsewhere"), forbidden[:3])
 
     def _of_people(self, e: Evidence) -> bool:
-        """Whether a warning speaks of the patient's population."""
-        return any(
+        """Whether a warning speaks of the patient: of an illness, a medicine or the population that is told."""
+        return e.id == CARE or any(
             clauses_about(t.object.name, p.in_text) for t in e.triples for p in populations(self.frame.patient.groups)
         )
 

@@ -278,14 +278,14 @@ class Lists:
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
         ways: dict[int, tuple[Triple, ...]] = {self.graph.number(link.entity.id): ()}
-        of_its_own = role in (Role.CAUSE, Role.RISK) and Family(self.graph).is_symptom(link.entity)
+        of_its_own = role in (Role.CAUSE, Role.RISK, Role.TREATS) and Family(self.graph).is_symptom(link.entity)
         for _ in range(0 if of_its_own else 2):  # what causes diarrhoea need not make the stool black
             before = {self.graph.at(n): why for n, why in ways.items()}
             ways = {n: (*before.get(up.subject, ()), up) for n, (up,) in Family(self.graph).classes(ways).items()}
             spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
             if spoken:
                 return dict(islice(spoken.items(), 1))
-        narrower = role in OF_THE_SUBJECT or link.entity.kind == "class"
+        narrower = (role in OF_THE_SUBJECT and not of_its_own) or link.entity.kind == "class"
         return self._at_other_times(link, role) or (self._narrower(link, role) if narrower else {})
 
     def _at_other_times(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
@@ -616,14 +616,17 @@ def objects(asked: Asked) -> list[Evidence]:
     if ask.intent is Intent.INHERITANCE and (modes := list(_modes(asked, named))):
         return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
     links = [link for one in named for link in RicherNames(graph)(one, row.roles[0])] if row.roles else named
+    treats = ask.intent is Intent.TREATMENT  # then neither of what is taken, nor what a thing is given for
+    links = [link for link in links if not treats or link.entity.kind not in MEDICINES] or links
     which = wanted(ask)
     found = Lists(graph, medicines=which.narrows, wanted=which)(query, links, row.roles, every=row.every)
     if which.narrows and not any(e.triples for e in found):
         found = Lists(graph)(query, links, row.roles, every=row.every)
     if not found and row.relations:
         found = operator_named("text")(asked)
+    found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
     found = [*_read_as(asked, named, links), *found] if found else []
-    if found and ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
+    if found and treats and len(links) > 1 and is_case(graph, links):
         first = {e.about[0]: e for e in reversed(found) if e.triples}  # of each thing
         return [first[x.entity] for x in links if x.entity in first]
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):

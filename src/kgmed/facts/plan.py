@@ -206,6 +206,7 @@ class OptionPaths:
         return Evidence(f"{letter}: {text}", "option", tuple(triples), about, round(worth, 4), letter)
 
 
+_UNSURE = 0.5  # ours: the probability below which findings told without an illness ask which one it is
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
@@ -240,11 +241,14 @@ class FromFrame:
 
     graph: LocalGraph
     link: Callable[[str], Sequence[Link]]
+    clear: bool = False  # whether a message of which it is unclear what it asks is not answered
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The pieces in the order of the asks; a verdict says what the graph does not have."""
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
+        if self.clear and query.frame.is_unclear:
+            return [_says_not("unclear", query.frame)]
         answered = [self._best(query, ask) for ask in query.frame.asks]
         found = [_of_ask(n, piece) for n, pieces in enumerate(answered) for piece in pieces]
         if any(piece.triples for piece in found):  # of two asks one that has nothing is named by the reader
@@ -282,10 +286,11 @@ class FromFrame:
         sure = query.frame.source == "model"  # what is asked is known: no diagnosis in place of it
         most = 1 if ask.intent in _OF_AN_ILLNESS else _MORE_THAN_TWO
         several = not (sure or of_a_medicine) and len(ask.things) > most
-        if several and row.operator == "objects" and (named := self._illness(ask)):
+        case, unsure = several and is_case(self.graph, links_of(ask.things)), ask.probability < _UNSURE
+        if several and row.operator == "objects" and not (case and unsure) and (named := self._illness(ask)):
             ask = replace(ask, subject=named, object=())
-        elif several and self._may_explain(ask) and is_case(self.graph, links_of(ask.things)):
-            return self._of_findings(query, ask)
+        elif case and (unsure or self._may_explain(ask)):
+            return self._of_findings(query, replace(ask, intent=Intent.DIAGNOSIS) if unsure else ask)
         refusing = ask.negative
         operator, roles = row.negative if refusing else (row.operator, row.roles)
         if refusing and not operator and row.operator in ("objects", "subjects"):

@@ -29,7 +29,20 @@ from kgmed.graph.store.store import Store
 from kgmed.language.labels import GROUPS, Level, for_children, level_of, route, says_unknown
 from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily
-from kgmed.records import NOT_FOR, VERDICT, Entity, Evidence, Link, Query, Question, Relation, Role, Triple, is_verdict
+from kgmed.records import (
+    CARE,
+    NOT_FOR,
+    VERDICT,
+    Entity,
+    Evidence,
+    Link,
+    Query,
+    Question,
+    Relation,
+    Role,
+    Triple,
+    is_verdict,
+)
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import name_of, named
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
@@ -294,10 +307,11 @@ class _Gate:
     def __call__(self, triple: Triple, e: Evidence, found: _Found) -> None:
         """Note why the medicine of a triple is not for this patient, and what asks for care."""
         drug = triple.subject
-        if reasons := self._why(drug, [x.id for x in (triple.object, *e.about[:1]) if x.id]):
+        ends = [x.id for x in (triple.object, *e.about[:1]) if x.id]
+        if reasons := self._why(drug, ends):
             found.reasons[drug] = tuple(dict.fromkeys((*found.reasons.get(drug, ()), *reasons)))
-        elif self.told.taken and (ties := self._interactions(self.graph.number(drug.id))):
-            found.care[drug] = ties
+        elif cautions := self._cautions(self.graph.number(drug.id), frozenset(map(self.graph.number, ends))):
+            found.care[drug] = cautions
 
     def of_asked(self, drug: Entity, frame: Frame) -> tuple[Reason, ...]:
         """Why a medicine that is asked about is not for the patient, whatever the graph gives it for."""
@@ -402,10 +416,14 @@ class _Gate:
             return
         yield from self._of_thing(node, thing, why, allergy=True)
 
-    def _interactions(self, node: int) -> tuple[Triple, ...]:
-        """The interactions of a medicine with what is taken."""
+    def _cautions(self, node: int, treated: frozenset[int]) -> tuple[Triple, ...]:
+        """The interactions of a medicine with what is taken, and where its label asks for care in an illness told."""
         edges = (edge for other, edge in self._ties.get(node, ()) if other in self._taken)
-        return tuple(map(self.graph.triple, dict.fromkeys(edges)))
+        ill = [(t, self._ids[t]) for t in self.told.illnesses if not t.nodes & treated]
+        labels = warnings_of(self.graph).of(node) if ill else ()
+        said = {w.text for w in labels if any(t.level(w, ids) is Level.CARE for t, ids in ill)}
+        own = triples_of(self.graph, node, said) if said else []
+        return (*map(self.graph.triple, dict.fromkeys(edges)), *own)
 
 
 def _ties(graph: LocalGraph, role: Role, nodes: Sequence[int], *, both: bool) -> dict[int, list[tuple[int, int]]]:
@@ -512,10 +530,10 @@ def _fact(reason: str, drugs: Sequence[Entity], say: Catalogue) -> str:
 
 
 def _care(found: _Found) -> Iterator[Evidence]:
-    """The interactions with what is taken of the medicines that stay."""
+    """What of the medicines that stay asks for care in this patient."""
     for drug, ties in found.care.items():
         names = "; ".join(dict.fromkeys((t.tail if t.head == drug else t.head).name for t in ties))
-        yield Evidence(f"{drug.name} — {ties[0].relation} → {names}", "warning", ties, (drug,))
+        yield Evidence(f"{drug.name} — {ties[0].relation} → {names}", "warning", ties, (drug,), id=CARE)
 
 
 # --- Which medicines must not be taken by people with a condition, and the warnings of those that are named.

@@ -79,7 +79,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         recognize=recognize,
         link=toolkit.link,
         understand=toolkit.understand,
-        retrieve=(FromFrame(toolkit.graph, toolkit.linked),),
+        retrieve=(FromFrame(toolkit.graph, toolkit.linked, clear=True),),
         rank=(First(s.keep), PatientGate(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
         read=answer,

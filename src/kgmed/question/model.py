@@ -8,7 +8,7 @@ whole. `kgmed train questions` makes the weights from the questions in `data/`; 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -171,6 +171,34 @@ def asking(text: str, names: Sequence[Span], each: NDArray[np.float32], intent: 
         asks = at == each[:, -1].argmax() or text[slice(*place)].rstrip().endswith(("?", "？"))
         if asks or CLASSES[scores[:-1].argmax()].removeprefix("not ") == intent:
             yield place
+
+
+_JOINS = (  # what may stand between two things that are asked
+    r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;，；]\s*(?:and\s+)?|\s*(?:以及|[和与及、/])\s*|(?<=[一-鿿])\s+(?=[一-鿿])"
+)
+
+
+def parts(text: str, names: Sequence[Span], places: Iterable[tuple[int, int]]) -> Iterator[tuple[str, list[Span]]]:
+    """The parts of some sentences that conjunctions and commas join, each with its names; one without has the first.
+
+    >>> [part for part, _ in parts("causes and treatment of gout?", [Span(24, 28, "disease")], [(0, 29)])]
+    ['causes gout', 'treatment of gout']
+    >>> [part for part, _ in parts("痛风的病因和治疗", [Span(0, 2, "disease")], [(0, 8)])]
+    ['痛风的病因', '痛风治疗']
+    """
+    for start, end in places:
+        joins = [j.span() for j in re.finditer(_JOINS, text[start:end])]
+        cuts = [(a + start, b + start) for a, b in joins]
+        cuts = [c for c in cuts if not any(s.start < c[1] and c[0] < s.end for s in names)]
+        for a, b in zip((start, *(b for _, b in cuts)), (*(a for a, _ in cuts), end), strict=True):
+            part = text[a:b].rstrip(" ?？.。!！")
+            within = [Span(s.start - a, s.end - a, s.kind) for s in names if a <= s.start and s.end <= b]
+            if part.strip() and not within and names:
+                name, at = text[names[0].start : names[0].end], 0 if has_cjk(part) else len(part) + 1
+                part = f"{part} {name}" if at else f"{name}{part}"
+                within = [Span(at, at + len(name), names[0].kind)]
+            if part.strip():
+                yield part, within
 
 
 def ngrams_of(text: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,7 @@ from kgmed.question.model import (
     by_intent,
     features,
     open_model,
+    parts,
     slot_features,
 )
 from kgmed.question.patient import (
@@ -177,11 +177,13 @@ def _begin(text: str, start: int, known: Known) -> int:
 _INTENTS = tuple(Intent)
 SURE = 0.9  # ours, chosen on folds: above it the n-grams decide alone and the encoder is not asked
 _TWO = 0.5
+_PART, _PART_OF_ALL = 0.9, 0.005  # ours, chosen on the marked rows: of what a part asks, by itself and in the whole
+_MOST_ASKED = 3  # ours
 SECOND = 0.03  # ours, chosen on rows left out: the least probability of the second of two intents
 # Ours, chosen on dev: the share from which a name of a graph, a phrase, or a word that nobody uses, is no name.
 _NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.95, 0.4, 0.99
 _STRANGE = 6  # ours: letters of a word from which one that no graph uses is a name
-UNKNOWN = "unknown"  # the kind of a longer name of which a graph knows a part alone
+UNKNOWN = "unknown"  # the kind of a strange name, or of a longer one, of which a graph knows at most a part
 _LIKELY = 0.05  # the least probability of an alternative
 MEDICINES = frozenset({"drug", "ingredient", "medicine", "class", "treatment", "substance", "chemical"})
 ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication", "cause", "risk factor"})
@@ -215,7 +217,7 @@ class Trained:
         if language not in LANGUAGES:
             shares = _by_kinds(shares, {n.kind for n in named if n.links})
         order = np.argsort(-shares)
-        asked = list(self.given) or [_INTENTS[i] for i in order[: self._count(seen, shares, order)]]
+        asked = list(self.given) or self._asked(text, spans, seen, shares, each)
         narrowed += tuple(values(text, named))
         form = self._form(seen)
         if not self.given:
@@ -224,6 +226,7 @@ class Trained:
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
         others = [] if any(c.kind == "value" for c in narrowed) and Intent.TEST_MEANING in asked else others
+        named = [n if n.links or not self._is_strange(n.names[0]) else replace(n, kind=UNKNOWN) for n in named]
         asks, alternatives = (
             tuple(
                 _ask(
@@ -241,15 +244,14 @@ class Trained:
             for intents in (asked, others)
         )
         before = before_of(links)
-        asks, alternatives = (tuple(of_what_was_said(a, before) for a in some) for some in (asks, alternatives))
-        findings = tuple(n for n, slot in zip(named, slots, strict=True) if slot != "-" and n.kind in ILL)
-        findings = findings or tuple(n for n in before if n.kind in ILL)
-        patient = patient_of(text, [n for n, slot in zip(named, slots, strict=True) if slot != "-"])
+        told = [n for n, slot in zip(named, slots, strict=True) if slot != "-"]
+        findings = tuple(n for n in told if n.kind in ILL) or tuple(n for n in before if n.kind in ILL)
+        patient = patient_of(text, told)
         asks, alternatives = (
-            tuple(_without(ask, patient.allergic_to) for ask in some) for some in (asks, alternatives)
+            tuple(_without(of_what_was_said(a, before), patient.allergic_to) for a in x) for x in (asks, alternatives)
         )
         source, sure = ("given", 1.0) if self.given else ("trained", float(shares[order[0]]))
-        return Frame(asks, alternatives, findings, (), patient, language, source, sure)
+        return Frame(asks, alternatives, findings, (), patient, language, source, sure, sentences=len(each))
 
     def names(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Span]:
         """Where names may be in a text, with their kinds, before it is judged which of them are none."""
@@ -293,10 +295,18 @@ class Trained:
                 shares = self.model.with_vector(scores, vector, language)
         return shares, read, each
 
-    def _count(self, seen: Features, shares: NDArray[np.float32], order: NDArray[Any]) -> int:
-        """How many things are asked: one or two."""
+    def _asked(
+        self, text: str, spans: Sequence[Span], seen: Features, shares: NDArray[np.float32], each: NDArray[np.float32]
+    ) -> list[Intent]:
+        """What is asked, the likeliest first: also what parts of the sentences that ask do, or a second thing."""
+        order = np.argsort(-shares)
         two = self.model.heads["two"](seen)[0] > _TWO and shares[order[1]] >= SECOND
-        return 2 if two else 1
+        whole = [_INTENTS[i] for i in order[: 2 if two else 1]]
+        found = list(parts(text, spans, asking(text, spans, each, whole[0])))
+        said = [by_intent(self.model.alone(self.model.read(features(*part))[0]))[0] for part in found]
+        likely = [int(x.argmax()) for x in said if x.max() >= _PART and shares[x.argmax()] >= _PART_OF_ALL]
+        several = list(dict.fromkeys(_INTENTS[i] for i in likely)) if len(found) > 1 else []
+        return list(dict.fromkeys([*whole, *several] if len(several) > 1 else whole))[:_MOST_ASKED]
 
     def _slots(self, text: str, named: Sequence[Named], intent: str = "") -> list[str]:
         """The part of each name, the likeliest intent known or not.
@@ -459,7 +469,8 @@ def _ask(
 ) -> Ask:
     """The ask of an intent: its subject and object by their slots, of the kinds that the intent has.
 
-    Where some of those stand in a sentence that asks, `outright`, what is told outside is no subject.
+    Where some of those stand in a sentence that asks, `outright`, what is told outside is no subject. Nor is
+    another medicine where one of a name that no graph knows is asked about, or told first.
     """
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
@@ -468,8 +479,11 @@ def _ask(
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
-    if one_sided and any(n.links and n.kind in kinds for n in subject if n in outright):
-        subject = [n for n in subject if n in outright]
+    lead = [n for n in subject if n in outright]
+    if one_sided and any(n.links and n.kind in kinds for n in lead):
+        subject = lead
+    elif kinds == MEDICINES and any(n.kind == UNKNOWN for n in lead or subject[:1]):
+        subject = lead or subject[:1]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
         subject = [n for n, _ in there if n.kind in kinds] or subject
     if intent is Intent.DOSE_CHANGE:  # what is stopped, not what it is taken for

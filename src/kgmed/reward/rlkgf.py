@@ -60,11 +60,6 @@ class Recipe:
         if self.relevance == "attention" and self.network == "gcn":
             raise BadInput(f"a {self.network} has no attention; take its cosine, or a gat")
 
-    @property
-    def uses_labels(self) -> bool:
-        """Whether cases' labels are used beyond the counts of the graph."""
-        return self.target == "cases"
-
 
 @dataclass(frozen=True, slots=True)
 class Trained:

@@ -149,13 +149,19 @@ def models_of(cases: UseCases) -> list[ServedModel]:
     return [ServedModel(id=f"{_OWNER}/{graph}/{method}") for graph in graphs for method in (AUTO, *names)]
 
 
+def _query(text: str) -> str:
+    """What somebody wrote; Open WebUI puts documents and instructions around it."""
+    within = re.match(r"(?s)\s*### Task:.*<user_query>\s*(.+?)\s*</user_query>", text)
+    return within[1] if within else text
+
+
 def asked_of(chat: ChatRequest) -> tuple[AskRequest, list[str]]:
     """The question, and the user's earlier ones, oldest first; raises `BadInput`, `UnknownName`."""
     owner, _, rest = chat.model.partition("/")
     graph, _, method = rest.partition("/")
     if owner != _OWNER:
         raise UnknownName("model", chat.model, (), "list them with: GET /v1/models; such as kgmed/auto/auto")
-    said = [message.text for message in chat.messages if message.role == "user" and message.text]
+    said = [_query(message.text) for message in chat.messages if message.role == "user" and message.text]
     if not said:
         raise BadInput("messages: none of a user with a text; ask a question")
     if len(said[-1]) > LONGEST:
