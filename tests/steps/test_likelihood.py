@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.models.asking import LogProbs
+from kgmed.models.base import ledger
 from kgmed.models.fakes import Scripted, Wordwise
-from kgmed.models.limits import Budget, BudgetSpent, CallLimit, CountedLLM, Metered, RecordedLLM, ledger
+from kgmed.models.limits import Budget, BudgetSpent, CallLimit, CountedLLM, Metered, RecordedLLM
 from kgmed.models.named import CachedLLM, NotRecorded, recorded_models
 from kgmed.records import Answer, Context, Evidence, Query, Question
 from kgmed.steps.likelihood import LikelihoodReader, likelihood_of

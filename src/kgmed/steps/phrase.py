@@ -11,7 +11,6 @@ from typing import Literal
 
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import fold_word, has_cjk, lazily, normalise, one_line, prompt_language
-from kgmed.models.asking import without_thinking
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt, task
 from kgmed.records import Context, Entity, Evidence, Query, Relation, Triple
@@ -209,6 +208,8 @@ class Rewritten:
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
         if self.style == "declarative":
             step, values = (step, values | {"question": query.text}) if task().cites else ("mkg_rank/convert", values)
+        from kgmed.models.asking import without_thinking  # read in where a model is asked
+
         asked = prompt(step, language=self.language or prompt_language(query.question), folder=self.prompts)
         reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens)
         known = [label for label, _ in rows]
