@@ -356,7 +356,10 @@ def load(graph: str | Path) -> Store:
     `edits(graph).notes`.
     """
     names = named(graph)
-    return together(names) if len(names) > 1 else _with_edits(_place(graph))[0]
+    if len(names) > 1:
+        return together(names)
+    folder = _place(graph)  # without a journal what reads in edits is not loaded
+    return _with_edits(folder)[0] if (folder / JOURNAL).exists() else open_store(folder)
 
 
 def named(graph: str | Path) -> list[str | Path]:
@@ -470,11 +473,8 @@ def _with_edits(folder: Path) -> "tuple[Store, Journal]":
     """The graph in a folder after its edits, and these with all that is to be said of them."""
     from kgmed.graph.store.edits import Journal, read_journal, replay
 
-    store = open_store(folder)
-    if not (folder / JOURNAL).exists():
-        return store, Journal()
     journal = read_journal(folder)
-    edited, notes = replay(store, journal.edits)
+    edited, notes = replay(open_store(folder), journal.edits)
     return edited, Journal(journal.edits, (*journal.notes, *notes))
 
 

@@ -243,7 +243,7 @@ class Rewritten:
         return Context("\n".join(lines), tuple(cited), tuple(notes))
 
 
-_NOTHING = re.compile(r"(?:none|no relevant facts|无|没有)[.。]?", re.IGNORECASE)  # what the prompt asks to say
+_NOTHING = lazily(r"(?:none|no relevant facts|无|没有)[.。]?", re.IGNORECASE)  # what the prompt asks to say
 
 
 def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
@@ -284,4 +284,4 @@ def _folded(text: str) -> str:
     return " ".join(map(fold_word, _SCRIPTS.sub(" ", normalise(text)).split()))
 
 
-_SCRIPTS = re.compile(r"(?<=[a-z0-9])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[a-z0-9])")  # between two of them
+_SCRIPTS = lazily(r"(?<=[a-z0-9])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[a-z0-9])")  # between two of them
