@@ -265,7 +265,7 @@ def save(path: Path, kept: dict[str, Any]) -> None:
     """Write the arrays of a model to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **kept)
+        np.savez(file, allow_pickle=False, **kept)  # whole: to unpack them at each start takes longer
 
 
 def named_by(graph: str = "") -> Find:
