@@ -14,8 +14,7 @@ from kgmed.frame import Frame
 from kgmed.language.negation import of_patient
 from kgmed.language.particulars import particulars
 from kgmed.language.text import language_of, one_line
-from kgmed.models.base import GREEDY, Sampling, sampled
-from kgmed.models.limits import Ledger, ledger
+from kgmed.models.base import GREEDY, Ledger, Sampling, ledger, sampled
 from kgmed.prompts import GROUNDED, AnswerTask, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
 from kgmed.sentences import catalogue

@@ -19,7 +19,7 @@ from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
 from kgmed.language.text import asked_about, language_of, length_of, prompt_language, put_in
-from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling, is_model, is_small
+from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling, is_model, is_small, ledger
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is, unread
 from kgmed.prompts import of_preset
@@ -428,8 +428,6 @@ class Session:
         What a method cannot do without, other than its model, is raised, and so is every failure of one that is asked
         for by a preset as its authors have it.
         """
-        from kgmed.models.limits import ledger
-
         once = observe and _Untold(observe)
         pipeline = pipeline if self.falls_back else replace(pipeline, otherwise=None)
         with ledger() as book:
@@ -478,10 +476,11 @@ class Session:
 
     def _opened(self, graph: KnowledgeGraph) -> Toolkit | RemoteToolkit:
         """What methods are made of on this graph."""
-        from kgmed.models.limits import RecordedLLM, ThinkingRoom
+        llm = self.llm
+        if llm is not None:
+            from kgmed.models.limits import RecordedLLM, ThinkingRoom
 
-        own = self.llm is None or isinstance(self.llm, RecordedLLM)
-        llm = self.llm if self.llm is None or own else RecordedLLM(ThinkingRoom(self.llm))
+            llm = llm if isinstance(llm, RecordedLLM) else RecordedLLM(ThinkingRoom(llm))
         parts = (llm, self.encoder, self.pairs, self.config.prompts, self.glossary)
         if hasattr(graph, "adjacency"):
             kind = InPlace if hasattr(graph, "read") else Toolkit

@@ -13,9 +13,9 @@ from json_server import serving
 from kgmed.cli import app
 from kgmed.errors import BadInput, ModelFailed, SourceError
 from kgmed.evaluate.cost import MethodTrial, append_trial, each, questions, read_trials, rows, run_trial
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, ledger
 from kgmed.models.fakes import Echo
-from kgmed.models.limits import RecordedLLM, ReplyLimit, ledger
+from kgmed.models.limits import RecordedLLM, ReplyLimit
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run, Stage
 from kgmed.registry import methods

@@ -20,9 +20,9 @@ from kgmed.evaluate.reproduce import doable, tables
 from kgmed.evaluate.run import StoppedEarly
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, ledger
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.limits import RecordedLLM, ledger
+from kgmed.models.limits import RecordedLLM
 from kgmed.records import Question, Run, Spent
 from kgmed.registry import methods
 from kgmed.toolkit import Toolkit

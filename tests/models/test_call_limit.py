@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kgmed.models.asking import ask_with_schema, streamed
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, ledger
 from kgmed.models.fakes import Echo
-from kgmed.models.limits import BudgetSpent, CallLimit, CountedLLM, RecordedLLM, ledger
+from kgmed.models.limits import BudgetSpent, CallLimit, CountedLLM, RecordedLLM
 
 HELLO = (Message("user", "one two"),)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.models.base import Message
+from kgmed.models.base import Message, ledger
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.limits import CountedLLM, Price, RecordedLLM, ledger
+from kgmed.models.limits import CountedLLM, Price, RecordedLLM
 from kgmed.models.named import CachedLLM
 from kgmed.prompts import prompt
 

@@ -436,13 +436,13 @@ def show_words(wanted: bool | None, *, as_json: bool, begin: Callable[[], object
 
     `wanted` None = only where both outputs are terminals. Raises `BadInput` where words are wanted beside JSON.
     """
-    from kgmed.models.asking import listening as telling
-
     if wanted and as_json:
         raise BadInput("--stream shows words and --json prints data; take one of them")
     if as_json or not (sys.stdout.isatty() and sys.stderr.isatty() if wanted is None else wanted):
         yield
         return
+    from kgmed.models.asking import listening as telling
+
     said: list[str] = []
 
     def show(piece: str) -> None:

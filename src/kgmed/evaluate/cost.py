@@ -24,9 +24,9 @@ from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.log import Entry, Job
 from kgmed.evaluate.run import Evaluation, NamedMethods, Plan, StoppedEarly, answered_entry, is_gone, session_with
 from kgmed.graph import library
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Ledger, Message, Reply, ledger
 from kgmed.models.hosted import ANTHROPIC, OFFICIAL
-from kgmed.models.limits import FRAME, Ledger, Price, ledger, prices
+from kgmed.models.limits import FRAME, Price, prices
 from kgmed.prompts import of_preset
 from kgmed.records import Question, Run, Stage, to_json
 from kgmed.registry import methods

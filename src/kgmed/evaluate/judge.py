@@ -18,8 +18,7 @@ from kgmed.evaluate.run import Ask, Plan, ThreadExecutor, compare
 from kgmed.evaluate.scores import Mean, alpha, kappa, mean
 from kgmed.language.text import prompt_language
 from kgmed.models.asking import Malformed, ask_with_schema, values
-from kgmed.models.base import LLM, FilledPrompt
-from kgmed.models.limits import ledger
+from kgmed.models.base import LLM, FilledPrompt, ledger
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Query, Question, Run, Stage
 from kgmed.steps.read import fence_for

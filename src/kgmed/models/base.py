@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
+from kgmed.records import Spent
 
 # How a model's next words are drawn: greedy, or by temperature and top-p with a seed.
 
@@ -280,3 +281,61 @@ def is_small(llm: LLM) -> bool:
     settings: Mapping[str, object] = getattr(inner, "settings", {})
     size = getattr(inner, "bytes", settings.get("bytes"))
     return isinstance(size, int) and size < _SMALL
+
+
+# --- What a run asks of language models, written down call by call, in whatever thread the run has to itself.
+# Outside `with ledger() as book:` nothing is written.
+
+
+class Call(NamedTuple):
+    """One call: the prompt it was asked with ("" = none of a file), whether it reached the model, and what came."""
+
+    prompt: str
+    reached: bool
+    failed: bool = False
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The calls of one run, in their order."""
+
+    calls: list[Call] = field(default_factory=list)
+    reached: int = 0
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The prompts that were asked with, each once."""
+        return tuple(dict.fromkeys(call.prompt for call in self.calls if call.prompt))
+
+    def spent(self) -> Spent:
+        """The sum of the calls."""
+        done = [call for call in self.calls if call.reached and not call.failed]
+        costs = [call.cost for call in done if call.cost is not None]
+        return Spent(
+            calls=len(self.calls),
+            cached=sum(not call.reached and not call.failed for call in self.calls),
+            failed=sum(call.failed for call in self.calls),
+            tokens_in=sum(call.tokens_in for call in done),
+            tokens_out=sum(call.tokens_out for call in done),
+            cost=round(sum(costs), 9) if len(costs) == len(done) and done else None,
+        )
+
+
+BOOK: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
+
+
+@contextmanager
+def ledger() -> Iterator[Ledger]:
+    """A new ledger that is written in as long as the block runs; one around it gets a copy at the end."""
+    outer, mine = BOOK.get(), Ledger()
+    token = BOOK.set(mine)
+    try:
+        yield mine
+    finally:
+        BOOK.reset(token)
+        if outer is not None:
+            outer.calls += mine.calls
+            outer.reached += mine.reached

@@ -6,13 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from kgmed.disk import data_folder, parse_toml, read_toml
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError
@@ -31,8 +30,7 @@ from kgmed.models.asking import (
     streamed,
     without_thinking,
 )
-from kgmed.models.base import LLM, FilledPrompt, Message, Reply
-from kgmed.records import Spent
+from kgmed.models.base import BOOK, LLM, Call, FilledPrompt, Ledger, Message, Reply
 from kgmed.servers import TokenBucket, pause_before
 
 # --- What models cost: a table that is shipped, and the user's own before it.
@@ -473,63 +471,7 @@ class ReplyLimit(Passing):
         return (yield from super().stream(messages, max_tokens=self.most))
 
 
-# --- What a run asks of language models, written down call by call, in whatever thread the run has to itself.
-# `Told` stands before a cache and writes down every call; `Reaching` stands behind it and marks those that reached the
-# model. Outside `with ledger() as book:` nothing is written.
-
-
-class Call(NamedTuple):
-    """One call: the prompt it was asked with ("" = none of a file), whether it reached the model, and what came."""
-
-    prompt: str
-    reached: bool
-    failed: bool = False
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float | None = None
-
-
-@dataclass(slots=True)
-class Ledger:
-    """The calls of one run, in their order."""
-
-    calls: list[Call] = field(default_factory=list)
-    reached: int = 0
-
-    @property
-    def prompts(self) -> tuple[str, ...]:
-        """The prompts that were asked with, each once."""
-        return tuple(dict.fromkeys(call.prompt for call in self.calls if call.prompt))
-
-    def spent(self) -> Spent:
-        """The sum of the calls."""
-        done = [call for call in self.calls if call.reached and not call.failed]
-        costs = [call.cost for call in done if call.cost is not None]
-        return Spent(
-            calls=len(self.calls),
-            cached=sum(not call.reached and not call.failed for call in self.calls),
-            failed=sum(call.failed for call in self.calls),
-            tokens_in=sum(call.tokens_in for call in done),
-            tokens_out=sum(call.tokens_out for call in done),
-            cost=round(sum(costs), 9) if len(costs) == len(done) and done else None,
-        )
-
-
-_OPEN: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
-
-
-@contextmanager
-def ledger() -> Iterator[Ledger]:
-    """A new ledger that is written in as long as the block runs; one around it gets a copy at the end."""
-    outer, mine = _OPEN.get(), Ledger()
-    token = _OPEN.set(mine)
-    try:
-        yield mine
-    finally:
-        _OPEN.reset(token)
-        if outer is not None:
-            outer.calls += mine.calls
-            outer.reached += mine.reached
+# --- What writes in the ledger of a run: `RecordedLLM` stands before a cache, `CountedLLM` behind it.
 
 
 class CountedLLM(Passing):
@@ -538,7 +480,7 @@ class CountedLLM(Passing):
     @contextmanager
     def around(self, messages: Sequence[Message]) -> Iterator[Note]:
         """Count the call."""
-        if (book := _OPEN.get()) is not None:
+        if (book := BOOK.get()) is not None:
             book.reached += 1
         yield as_it_is
 
@@ -557,7 +499,7 @@ class RecordedLLM(Passing):
     @contextmanager
     def around(self, messages: Sequence[Message]) -> Iterator[Note]:
         """Write the call down, also where it fails or is broken off."""
-        book = _OPEN.get() or Ledger()
+        book = BOOK.get() or Ledger()
         prompt, before, done = messages.prompt if isinstance(messages, FilledPrompt) else "", book.reached, False
 
         def note(reply: Reply) -> Reply:

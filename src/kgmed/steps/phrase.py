@@ -11,7 +11,6 @@ from typing import Literal
 
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import fold_word, has_cjk, lazily, normalise, one_line, prompt_language
-from kgmed.models.asking import without_thinking
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt, task
 from kgmed.records import Context, Entity, Evidence, Query, Relation, Triple
@@ -204,6 +203,8 @@ class Rewritten:
 
     def _asked(self, query: Query, step: str, rows: list[tuple[str, Evidence]]) -> dict[str, str]:
         """The model's sentences by label."""
+        from kgmed.models.asking import without_thinking  # where a model is asked
+
         named = attrgetter("name") if self.language else str  # of the graph, for sentences in another language
         values = {"evidence": "\n".join(f"{label}: {chain(e, named)}" for label, e in rows)}
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
