@@ -16,7 +16,7 @@ method are not fields but a table of their own, read by the types that the metho
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, make_dataclass, replace
 from enum import Enum, StrEnum
 from functools import cache, reduce
 from operator import or_
@@ -24,12 +24,12 @@ from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
-
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.registry import Registry
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from kgmed.registry import Method
 
 AUTO = "auto"
@@ -45,18 +45,26 @@ class Mode(StrEnum):
 
 
 class Shown:
-    """How a field is shown on the command line and in a manifest; it stands in the field's metadata."""
+    """How an option is shown on the command line and in a manifest; it stands in the metadata of its field."""
 
-    def __init__(self, *flags: str, least: int | None = None, model: bool = False, manifest: str = "always") -> None:
+    def __init__(
+        self, description: str, *flags: str, least: int | None = None, model: bool = False, manifest: str = "always"
+    ) -> None:
         """`flags` in place of --name; `model` = a command that only asks a model has it.
 
         `manifest` = "always", "never" (no answer depends on it) or "set" (only where it is not the default, so that
         folders from before there was such an option stay valid).
         """
-        self.flags, self.least, self.model, self.manifest = flags, least, model, manifest
+        self.description, self.flags, self.least, self.model, self.manifest = description, flags, least, model, manifest
 
 
-class Config(BaseModel):
+def _option(default: Any, *given: str, **more: Any) -> Any:
+    """A field of `Config`, shown as given."""
+    return field(default=default, metadata={"shown": Shown(*given, **more)})
+
+
+@dataclass(frozen=True, init=False)
+class Config:
     """What is chosen; the defaults are those of `kgmed ask` without options.
 
     Raises `UnknownName` for a name that is no option, `BadInput` for a value that does not fit.
@@ -65,117 +73,126 @@ class Config(BaseModel):
     300
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-    graph: Annotated[str, Shown("--graph", "-g")] = Field(
+    graph: str = _option(
         AUTO,
-        description="Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL, "
+        "Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL, "
         "postgresql://...#NAME; auto = all that are installed, as one.",
+        "--graph",
+        "-g",
     )
-    method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
-        AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
+    method: str | Callable[..., Any] = _option(
+        AUTO,
+        "A method by name (kgmed methods lists them); auto = llm where a model is given, else facts.",
+        "--method",
+        "-m",
+        manifest="never",
     )
-    preset: str = Field(
-        "", description="safe = cited and checked (the default); paper or code = as the authors have it."
-    )
-    answer_from: Annotated[Literal["assisted", "evidence"], Shown(model=True, manifest="set")] = Field(
+    preset: str = _option("", "safe = cited and checked (the default); paper or code = as the authors have it.")
+    answer_from: Literal["assisted", "evidence"] = _option(
         "assisted",
-        description="assisted = a model answers from what it knows and cites what the graph supports; evidence = from "
+        "assisted = a model answers from what it knows and cites what the graph supports; evidence = from "
         "the graph alone.",
+        model=True,
+        manifest="set",
     )
-    llm: Annotated[str, Shown(model=True)] = Field(
-        "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
+    llm: str = _option(
+        "", "smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME.", model=True
     )
-    base_url: Annotated[str, Shown(model=True, manifest="never")] = Field(
-        "", description="The server behind openai/NAME; its key comes from KGMED_API_KEY."
+    base_url: str = _option(
+        "", "The server behind openai/NAME; its key comes from KGMED_API_KEY.", model=True, manifest="never"
     )
-    batch: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
-        1, description="So many calls at once are generated together; hf/... only."
+    batch: int = _option(
+        1, "So many calls at once are generated together; hf/... only.", least=1, model=True, manifest="set"
     )
-    precision: Annotated[str, Shown(model=True, manifest="set")] = Field(
-        "", description="float32, bfloat16, float16, auto = that of the files; hf/... and local/... only."
+    precision: str = _option(
+        "",
+        "float32, bfloat16, float16, auto = that of the files; hf/... and local/... only.",
+        model=True,
+        manifest="set",
     )
-    device: Annotated[str, Shown(model=True, manifest="set")] = Field(
-        "", description="What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/..., local/... and a tagger only."
+    device: str = _option(
+        "",
+        "What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/..., local/... and a tagger only.",
+        model=True,
+        manifest="set",
     )
-    bits: Annotated[int, Shown(model=True, manifest="set")] = Field(
-        0, description="4 or 8 = weights of so many bits, by bitsandbytes; hf/... only."
+    bits: int = _option(
+        0, "4 or 8 = weights of so many bits, by bitsandbytes; hf/... only.", model=True, manifest="set"
     )
-    adapter: Annotated[str, Shown(model=True, manifest="set")] = Field(
-        "", description="A folder or hub name of what LoRA has trained, put on the model; hf/... only."
+    adapter: str = _option(
+        "", "A folder or hub name of what LoRA has trained, put on the model; hf/... only.", model=True, manifest="set"
     )
-    texts: Annotated[int, Shown(manifest="never")] = Field(
-        0, description="So many texts or pairs are read at once by an encoder or scorer, 0 = 32; local/... only."
+    texts: int = _option(
+        0, "So many texts or pairs are read at once by an encoder or scorer, 0 = 32; local/... only.", manifest="never"
     )
-    reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
-        0, description="Tokens of a reply, thinking included; 0 = as each method asks, with room to think."
+    reply_tokens: int = _option(
+        0,
+        "Tokens of a reply, thinking included; 0 = as each method asks, with room to think.",
+        least=1,
+        model=True,
+        manifest="set",
     )
-    temperature: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+    temperature: float | None = _option(
         None,
-        description="0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
+        "0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
+        model=True,
+        manifest="set",
     )
-    top_p: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
-        None, description="Words are drawn from the likeliest that together have this probability; 1 = from all."
+    top_p: float | None = _option(
+        None,
+        "Words are drawn from the likeliest that together have this probability; 1 = from all.",
+        model=True,
+        manifest="set",
     )
-    penalty: Annotated[float, Shown(model=True, manifest="set")] = Field(
-        1.0, description="The repetition penalty; above 1 = what has been said is less likely to be said again."
+    penalty: float = _option(
+        1.0,
+        "The repetition penalty; above 1 = what has been said is less likely to be said again.",
+        model=True,
+        manifest="set",
     )
-    seed: Annotated[int, Shown(manifest="set")] = Field(0, description="The seed of what is drawn.")
-    choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
-        "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
+    seed: int = _option(0, "The seed of what is drawn.", manifest="set")
+    choose: Literal["letter", "likelihood"] = _option(
+        "letter", "How options are chosen: letter; likelihood = the likeliest text, for small models.", manifest="set"
     )
-    encoder: str = Field("", description="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")
-    scorer: str = Field(
-        "", description="words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."
+    encoder: str = _option("", "use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")
+    scorer: str = _option("", "words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL.")
+    tagger: Path | None = _option(
+        None, "A folder that kgmed train ner has made; hykge and its baselines find terms by it."
     )
-    tagger: Path | None = Field(
-        None, description="A folder that kgmed train ner has made; hykge and its baselines find terms by it."
-    )
-    cache: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
-        None, description="A file in which the model's replies are kept."
-    )
-    cache_mode: Annotated[Mode, Shown(model=True, manifest="never")] = Field(
+    cache: Path | None = _option(None, "A file in which the model's replies are kept.", model=True, manifest="never")
+    cache_mode: Mode = _option(
         Mode.RECORD,
-        description="record = ask for what is not there; replay = ask no model at all; refresh = ask for all.",
+        "record = ask for what is not there; replay = ask no model at all; refresh = ask for all.",
+        model=True,
+        manifest="never",
     )
-    budget: Annotated[float | None, Shown(model=True, manifest="never")] = Field(
-        None, description="The most US dollars that the model may cost."
+    budget: float | None = _option(None, "The most US dollars that the model may cost.", model=True, manifest="never")
+    prices: Path | None = _option(None, "A TOML file of prices of models.", model=True, manifest="never")
+    max_calls: int = _option(0, "The most calls of the model; 0 = any number.", least=1, model=True, manifest="never")
+    rate: float = _option(0.0, "The most calls of the model a minute; 0 = any number.", model=True, manifest="never")
+    prompts: Path | None = _option(None, "A folder of your own prompts, as recipe/step.language.txt.", model=True)
+    glossary: str = _option("", "A bilingual graph whose names translate terms.")
+    evidence_tokens: int = _option(0, "Fit the evidence to so many tokens; 0 = any number.", least=1)
+    abstain_below: float | None = _option(None, "Say nothing below this score of the evidence.")
+    deadline: float | None = _option(None, "End an ask without an answer after so many seconds.", manifest="never")
+    strict: bool = _option(
+        False,  # noqa: FBT003
+        "Leave out what a language model says and the evidence does not support, instead of marking it.",
+        "--strict/--no-strict",
+        manifest="set",
     )
-    prices: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
-        None, description="A TOML file of prices of models."
+    log: bool = _option(
+        True,  # noqa: FBT003
+        "Keep what the command line is asked in the data folder (kgmed log); it is sent nowhere.",
+        "--log/--no-log",
+        manifest="never",
     )
-    max_calls: Annotated[int, Shown(least=1, model=True, manifest="never")] = Field(
-        0, description="The most calls of the model; 0 = any number."
-    )
-    rate: Annotated[float, Shown(model=True, manifest="never")] = Field(
-        0.0, description="The most calls of the model a minute; 0 = any number."
-    )
-    prompts: Annotated[Path | None, Shown(model=True)] = Field(
-        None, description="A folder of your own prompts, as recipe/step.language.txt."
-    )
-    glossary: str = Field("", description="A bilingual graph whose names translate terms.")
-    evidence_tokens: Annotated[int, Shown(least=1)] = Field(
-        0, description="Fit the evidence to so many tokens; 0 = any number."
-    )
-    abstain_below: float | None = Field(None, description="Say nothing below this score of the evidence.")
-    deadline: Annotated[float | None, Shown(manifest="never")] = Field(
-        None, description="End an ask without an answer after so many seconds."
-    )
-    strict: Annotated[bool, Shown("--strict/--no-strict", manifest="set")] = Field(
-        default=False,
-        description="Leave out what a language model says and the evidence does not support, instead of marking it.",
-    )
-    log: Annotated[bool, Shown("--log/--no-log", manifest="never")] = Field(
-        default=True,
-        description="Keep what the command line is asked in the data folder (kgmed log); it is sent nowhere.",
-    )
-    settings: Annotated[Mapping[str, Any], Shown("--set")] = Field(
-        default_factory=dict, description="A setting of the method, as NAME=VALUE."
-    )
+    settings: Mapping[str, Any] = _option(MISSING, "A setting of the method, as NAME=VALUE.", "--set")
 
     def __init__(self, **given: Any) -> None:
         """Read each value by the type of its field; a text is read, plain data is checked."""
-        super().__init__(**_values(type(self), given, "kgmed.load"))
+        for name, value in {"settings": {}, **_values(type(self), given, "kgmed.load")}.items():
+            object.__setattr__(self, name, value)
         _check(self)
 
     def replace(self, **changes: Any) -> "Config":
@@ -193,16 +210,15 @@ class Config(BaseModel):
     @property
     def given(self) -> dict[str, Any]:
         """The value of every option by its name."""
-        return {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: getattr(self, name) for name in options_of(type(self))}
 
     def manifest(self) -> dict[str, Any]:
         """The options that answers depend on, as plain data."""
         values = {n: str(v) if isinstance(v, Path) else v for n, v in self.given.items()}
-        rules = {n: shown(f).manifest for n, f in type(self).model_fields.items()}
+        known = options_of(type(self))
+        rules = {n: shown(f).manifest for n, f in known.items()}
         return {
-            n: v
-            for n, v in values.items()
-            if rules[n] == "always" or (rules[n] == "set" and v != type(self).model_fields[n].default)
+            n: v for n, v in values.items() if rules[n] == "always" or (rules[n] == "set" and v != known[n].default)
         }
 
 
@@ -223,17 +239,19 @@ options: Registry[PipelineOption] = Registry("option", "kgmed.options", "kgmed.c
 @cache
 def plugged_options() -> dict[str, PipelineOption]:
     """The options of installed packages by name; none takes the name of one of kgmed's own."""
-    return {o.name: o for o in options.all() if o.name not in Config.model_fields}
+    return {o.name: o for o in options.all() if o.name not in options_of(Config)}
 
 
 @cache
 def config_type() -> type[Config]:
     """`Config` with the options of installed packages as further fields; theirs are None where nothing is given."""
-    added: dict[str, Any] = {
-        o.name: (Annotated[o.kind | None, Shown(manifest="set")], Field(None, description=o.help))
-        for o in plugged_options().values()
-    }
-    return create_model("Config", __base__=Config, **added) if added else Config
+    added = [(o.name, o.kind | None, _option(None, o.help, manifest="set")) for o in plugged_options().values()]
+    return make_dataclass("Config", added, bases=(Config,), frozen=True, init=False) if added else Config
+
+
+def options_of(kind: type[Config]) -> dict[str, Field[Any]]:
+    """The options by name, each a field of the dataclass."""
+    return {known.name: known for known in fields(kind)}
 
 
 def _rebuilt(given: dict[str, Any]) -> Config:
@@ -243,7 +261,8 @@ def _rebuilt(given: dict[str, Any]) -> Config:
 
 def shown(field: Any) -> Shown:
     """How a field is shown."""
-    return next((m for m in field.metadata if isinstance(m, Shown)), Shown())
+    made: Shown = field.metadata["shown"]
+    return made
 
 
 def configure(file: Path | str | None, given: Mapping[str, Any]) -> Config:
@@ -266,7 +285,7 @@ def read_config(path: Path) -> Config:
 
     table = read_toml(path)
     kind = config_type()
-    if secret := [n for n in table if n not in kind.model_fields and any(word in n.lower() for word in _SECRET)]:
+    if secret := [n for n in table if n not in options_of(kind) and any(word in n.lower() for word in _SECRET)]:
         raise SourceError(path, 0, f"holds {secret[0]}", "keys are not kept in files; set the environment variable")
     try:
         values = _values(kind, table, path.name)
@@ -277,12 +296,12 @@ def read_config(path: Path) -> Config:
 
 def _values(kind: type[Config], given: Mapping[str, Any], of: str) -> dict[str, Any]:
     """The values by name, each of its type; raises `UnknownName`, `BadInput`."""
-    known = kind.model_fields
+    known = options_of(kind)
     if strange := [name for name in given if name not in known]:
         raise UnknownName(f"option of {of}", strange[0], [n for n in known if n != "settings"])
     return {
-        name: _table(value) if name == "settings" else _value(name, known[name].annotation, value)
-        for name, value in given.items()
+        n: v if v is known[n].default else _table(v) if n == "settings" else _value(n, known[n].type, v)
+        for n, v in given.items()
     }
 
 
@@ -364,6 +383,10 @@ def _value(name: str, hint: Any, value: Any) -> Any:
         return None
     if tuple in kinds and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
+    if type(value) in (str, bool) and type(value) in kinds and str(value).isprintable():
+        return value  # as most are: to check one of another type is to read in pydantic
+    from pydantic import ValidationError
+
     try:
         # True would pass as the number 1, which nobody means
         made = _adapter(hint).validate_python("" if isinstance(value, bool) and bool not in kinds else value)
@@ -373,13 +396,17 @@ def _value(name: str, hint: Any, value: Any) -> Any:
 
 
 @cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
+def _adapter(hint: Any) -> "TypeAdapter[Any]":
     """What reads values of a type."""
+    from pydantic import TypeAdapter
+
     return TypeAdapter(_bounded(hint))
 
 
 def _bounded(hint: Any) -> Any:
     """The type with whole numbers of 0 or more, and numbers that are finite."""
+    from pydantic import Field
+
     if hint is int:
         return Annotated[int, Field(ge=0)]
     if hint is float:
@@ -418,8 +445,8 @@ def _wanted(hint: Any, value: object) -> str:
 def options_page() -> str:
     """The options as a page of Markdown: keyword and TOML key, command-line option, default, meaning."""
     rows = [
-        f"| `{name}` | `{flag(name, field)}` | {_default(field)} | {field.description} |"
-        for name, field in Config.model_fields.items()
+        f"| `{name}` | `{flag(name, field)}` | {_default(field)} | {shown(field).description} |"
+        for name, field in options_of(Config).items()
     ]
     head = "# Options\n\nEach option is a keyword of `kgmed.load`, a key of a TOML file and a command-line option."
     return "\n".join(
@@ -430,16 +457,16 @@ def options_page() -> str:
 def flag(name: str, field: Any) -> str:
     """The option of a field on the command line.
 
-    >>> flag("base_url", Config.model_fields["base_url"]), flag("settings", Config.model_fields["settings"])
-    ('--base-url', '--set')
+    >>> [flag(name, options_of(Config)[name]) for name in ("base_url", "settings")]
+    ['--base-url', '--set']
     """
     return next(iter(shown(field).flags), f"--{name.replace('_', '-')}")
 
 
 def _default(field: Any) -> str:
     """The default of a field as the page shows it."""
-    value = field.get_default(call_default_factory=True)
-    return f"`{value.value if isinstance(value, Enum) else value}`" if value not in ("", None, {}, 0) else ""
+    value = field.default
+    return f"`{value.value if isinstance(value, Enum) else value}`" if value not in ("", None, MISSING, 0) else ""
 
 
 if __name__ == "__main__":

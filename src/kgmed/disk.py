@@ -18,7 +18,6 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
 import xxhash
 
 from kgmed.errors import BadInput, SourceError, StoreError
@@ -33,6 +32,8 @@ def data_folder() -> Path:
     """The folder of everything that kgmed keeps; it need not exist yet. Raises `BadInput` for what is none."""
     chosen = os.environ.get("KGMED_HOME")
     if not chosen:
+        import platformdirs
+
         return Path(platformdirs.user_data_dir("kgmed", appauthor=False))
     folder = Path(chosen).expanduser()
     if not folder.is_dir() and os.path.lexists(folder):

@@ -19,17 +19,22 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.language.text import visible
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # What is registered is known here by its name only: its types stand in the packages that use this module, and to name
 # them here would tie the lowest layer to all the others.
@@ -157,8 +162,12 @@ class Registry(Generic[T]):
         return {module: names for module, names in calls.items() if names}
 
     @cached_property
-    def _points(self) -> tuple[EntryPoint, ...]:
+    def _points(self) -> "tuple[EntryPoint, ...]":
         """What other packages name."""
+        if not _may_be_named(self.group):
+            return ()
+        from importlib.metadata import entry_points
+
         return tuple(entry_points(group=self.group))
 
     def _load_plug_ins(self, name: str = "") -> None:
@@ -171,7 +180,7 @@ class Registry(Generic[T]):
                     _LOG.warning("%s", visible(problem))
                 self._tried.add(point)
 
-    def _load(self, point: EntryPoint) -> str:
+    def _load(self, point: "EntryPoint") -> str:
         """Load a plug-in; why it cannot be, in one line, else ""."""
         try:
             if point.name in self._own():
@@ -190,6 +199,20 @@ class Registry(Generic[T]):
             raise BadInput(f"{found!r} is no {self.what}")
         thing: T = found
         return thing
+
+
+def _may_be_named(group: str) -> bool:
+    """Whether a package may name something of a group; to parse what all packages name takes longer than to answer."""
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    for place in map(Path, sys.path):
+        if place.is_file() or any(place.glob("*.egg")):
+            return True
+        for file in place.glob("*-info/entry_points.txt"):
+            with suppress(OSError):
+                if group.encode() in file.read_bytes():
+                    return True
+    return False
 
 
 def _caller() -> str:

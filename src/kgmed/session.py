@@ -310,7 +310,7 @@ class Session:
             made = self._with_model(made, method, toolkit, toolkit.llm)
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
-            if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
+            if value is not None and value != getattr(Config, name, _NOTHING):
                 made = change(made, toolkit, value)
         for wrap in self.wraps:
             made = wrap(made, toolkit)

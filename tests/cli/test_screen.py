@@ -15,7 +15,7 @@ from kgmed import __version__
 from kgmed.cli import INSTEAD, PARTS, app
 from kgmed.cli.options import OPTIONS, PANELS
 from kgmed.cli.show import cells, lines_of, wrap
-from kgmed.config import Config
+from kgmed.config import Config, options_of
 from kgmed.errors import BadInput
 
 COMMAND = [sys.executable, "-c", "from kgmed.cli import main; main()"]
@@ -225,7 +225,7 @@ def test_values_are_completed(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_every_option_stands_in_one_group_of_help() -> None:
     placed = [name for names in PANELS.values() for name in names]
-    assert sorted(placed) == sorted([*Config.model_fields, "config"])
+    assert sorted(placed) == sorted([*options_of(Config), "config"])
     assert set(placed) <= set(OPTIONS)
 
 

@@ -79,13 +79,19 @@ class CommandTable(Mapping[str, Any]):
 def _if_given(command: Any) -> Any:
     """The command; only values that are given and no texts are looked at: typer makes a validator for each option."""
 
-    def taken(process: Callable[[typer.Context, Any], Any], text: bool, context: typer.Context, value: Any) -> Any:
-        return value if value is None or text or value in ((), []) else process(context, value)
+    def taken(option: Any, context: typer.Context, value: Any) -> Any:
+        texts = option.type_descriptor.annotation in (str, list[str])
+        if option.required or not (texts or value is None or value in ((), [])):
+            return type(option).process_value(option, context, value)
+        return option.callback(context, option, value) if option.callback else value
 
-    for option in command.params:
-        if not (option.required or option.callback):
-            text = option.type_descriptor.annotation in (str, list[str])
-            option.process_value = partial(taken, option.process_value, text)
+    def options(context: typer.Context, every: Callable[[typer.Context], list[Any]] = command.get_params) -> list[Any]:
+        found = every(context)
+        for option in found:
+            option.process_value = partial(taken, option)
+        return found
+
+    command.get_params = options
     return command
 
 
@@ -96,6 +102,7 @@ class Commands(TyperGroup):
         """The commands of `PARTS`."""
         super().__init__(**given)
         self.commands = CommandTable()  # type: ignore[assignment]
+        _if_given(self)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """The command of the arguments; a question without one is asked."""

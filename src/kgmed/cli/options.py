@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from kgmed.config import Config, assignments, config_type, configure, flag, shown
+from kgmed.config import Config, assignments, config_type, configure, flag, options_of, shown
 
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Evidence = Annotated[
@@ -97,14 +97,14 @@ def _option(name: str, field: Any) -> Any:
     panel = panel_of(name)
     if name == "settings":
         return Annotated[
-            list[str] | None, typer.Option(flag(name, field), help=field.description, rich_help_panel=panel)
+            list[str] | None, typer.Option(flag(name, field), help=shown(field).description, rich_help_panel=panel)
         ]
-    kinds = get_args(field.annotation) or (field.annotation,)
+    kinds = get_args(field.type) or (field.type,)
     kind: Any = next((k for k in _KINDS if k in kinds), str)
     rule = shown(field)
     flags = rule.flags or (flag(name, field),)
     found = typer.Option(
-        *flags, help=field.description, min=rule.least, rich_help_panel=panel, hidden=name not in SHORT,
+        *flags, help=shown(field).description, min=rule.least, rich_help_panel=panel, hidden=name not in SHORT,
         autocompletion=_COMPLETIONS.get(name),
     )  # fmt: skip
     return Annotated[kind | None, found]
@@ -112,14 +112,14 @@ def _option(name: str, field: Any) -> Any:
 
 def panel_of(name: str) -> str | None:
     """The group of an option in help; those of other packages have one of their own."""
-    ours = name in Config.model_fields or name == "config"
+    ours = name in options_of(Config) or name == "config"
     return next((panel for panel, names in PANELS.items() if name in names), None if ours else "Of other packages")
 
 
-OPTIONS: dict[str, Any] = {name: _option(name, field) for name, field in config_type().model_fields.items()} | {
+OPTIONS: dict[str, Any] = {name: _option(name, field) for name, field in options_of(config_type()).items()} | {
     "config": _FILE
 }
-MODEL = (*(name for name, field in config_type().model_fields.items() if shown(field).model), "config")
+MODEL = (*(name for name, field in options_of(config_type()).items() if shown(field).model), "config")
 
 
 def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -33,7 +33,7 @@ from kgmed.language.affixes import (
 )
 from kgmed.language.negation import Spans, marked, negated
 from kgmed.language.particulars import particulars, within
-from kgmed.language.text import FUNCTION_WORDS, LETTER, Token, detected, fold_word, has_cjk, spelled, tokens
+from kgmed.language.text import FUNCTION_WORDS, LETTER, Token, detected, fold_word, has_cjk, lazily, spelled, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.pipeline import Recognizer
 from kgmed.question.model import asking_spans
@@ -152,8 +152,8 @@ _CURIE = r"(?<![A-Za-z0-9_:])[A-Z][A-Za-z]*[A-Z][A-Za-z0-9]*:[A-Z]{0,4}\d[A-Za-z
 _HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
 _PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
 _SIGNS = frozenset("()（）[]【】〔〕/、，,-－·:：~～ ")  # within a Chinese name, where it is written with them
-_PRESENCE = re.compile("(?:常|可|不|没|无|并)?(?:伴有?|无|未见|有|出现|明显|或|和|并|及)+")
-_JOINT = re.compile("[和或及与并伴]")
+_PRESENCE = lazily("(?:常|可|不|没|无|并)?(?:伴有?|无|未见|有|出现|明显|或|和|并|及)+")
+_JOINT = lazily("[和或及与并伴]")
 _JOINERS = frozenset({"and", "or", "with", "but"})
 
 
@@ -545,7 +545,7 @@ def ordinary_words() -> frozenset[str]:
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
-_AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
+_AGE = lazily(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
 
 
 @dataclass(frozen=True)

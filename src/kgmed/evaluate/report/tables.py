@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from kgmed.config import config_type
+from kgmed.config import config_type, options_of
 from kgmed.evaluate import scores
 from kgmed.evaluate.controls import controlled, has_baseline
 from kgmed.evaluate.datasets import datasets
@@ -536,7 +536,7 @@ def _words(study: Study) -> Iterator[str]:
         yield from ("--number", str(dataset["limit"]), "--sample", str(dataset.get("sample", 0)))
     for seed in study.plan.seeds if tuple(study.plan.seeds) != (0,) else ():
         yield from ("--seed", str(seed))
-    options = config_type().model_fields.keys() - {"graph", "method", "settings"}
+    options = options_of(config_type()).keys() - {"graph", "method", "settings"}
     for name, value in setup.items():
         if name in options and value not in _UNSET:
             yield from (f"--{name.replace('_', '-')}", _without_folder(value))
