@@ -353,6 +353,7 @@ _ABOUT = {
     r"|孩子|小孩|宝宝|娃|婴儿|幼儿|儿童|小儿|患儿|男孩|女孩|新生儿",
     "adult": r"\b(?:wo)?m[ae]n\b|\bgentleman\b|\blady\b|\b(?:wife|husband|girlfriend|boyfriend)\b|妻子|丈夫|老[公婆]",
     "newborn": r"\bnewborn|\bneonat|\b(?:days|weeks)[ -]old\b|新生儿|刚出生|出生\d",
+    "infant": r"\binfants?\b|\bbab(?:y|ies)\b|婴儿|婴幼儿|乳儿",
     "pregnant": r"\bpregnan|\btrimester|gave birth|given birth|since (?:the )?(?:birth|delivery)|postpartum"
     r"|怀孕|孕妇|孕期|妊娠|产后|生完孩子|分娩|坐月子|哺乳",
     "old": r"\belderly|\bgrand(?:mother|father|ma|pa|mum|dad)\b|老人|老年|奶奶|爷爷|外公|外婆|姥姥|姥爷",
@@ -394,7 +395,7 @@ def about(text: str) -> frozenset[str]:
     return frozenset(found - {"female", "male"} if {"female", "male"} <= found else found)
 
 
-OF_AGE = frozenset({"child", "adult", "old", "newborn"})  # traits that go by age
+OF_AGE = frozenset({"child", "adult", "old", "newborn", "infant"})  # traits that go by age
 
 
 def of_age(years: float) -> set[str]:
