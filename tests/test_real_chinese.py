@@ -108,6 +108,15 @@ SAID = [  # question, what is said, what is not
     # a side effect that is what a medicine is given for is no yes, and a number is not whether to take something
     ("胰岛素会引起糖尿病吗", ["自相矛盾"], ["会："]),
     ("尿酸550要不要吃药", ["没有尿酸的数值的意义"], ["治疗："]),
+    # an allergy to what stands right before the word, and a child that a word makes a small one
+    ("磺胺过敏能吃磺胺嘧啶片吗", ["对磺胺过敏——磺胺嘧啶片"], ["不能据此"]),
+    ("新生儿能用氯霉素吗", ["不适合该患者", "氯霉素"], ["不能据此"]),
+    ("婴儿能吃洛哌丁胺吗", ["不适合该患者", "洛哌丁胺"], ["不能据此"]),
+    ("孕妇感冒吃什么药", ["孕妇——阿司匹林维C肠溶片"], []),
+    # an indication cut out of the name of a bacterium is no yes; for whom a treatment is, is no treatment
+    ("阿莫西林能治流感吗", ["不足为据"], ["可以："]),
+    ("左氧氟沙星能治痢疾吗", ["可以："], []),
+    ("脚气吃什么药", ["足癣的治疗"], ["渗液者", "未破溃者"]),
     # a suppository acts in the whole body
     ("孕妇能用吲哚美辛栓吗", ["不适合该患者", "吲哚美辛栓"], ["能："]),
     ("慢阻肺病人为什么会消瘦", ["消瘦"], ["吸烟"]),

@@ -10,6 +10,7 @@ RELATIONS = (
     Relation("causes", Role.ADVERSE),
     Relation("must not", Role.CONTRAINDICATED),
     Relation("shows", Role.FINDING),
+    Relation("comes of", Role.CAUSE),
 )
 ROWS = [
     ("lincomycin", "treats", "colitis"),
@@ -22,6 +23,9 @@ ROWS = [
     ("cefixime", "treats", "流感"),
     ("cefixime", "treats", "流感嗜血杆菌"),
     ("oseltamivir", "treats", "流感"),
+    ("流感", "comes of", "流感病毒"),
+    ("ampicillin", "treats", "流感"),
+    ("ampicillin", "treats", "葡萄球菌"),
     ("tonic", "must not", "gout"),
     ("tonic", "treats", "gout"),
     ("ibuprofen", "treats", "headache"),
@@ -31,8 +35,8 @@ ROWS = [
     ("favism", "shows", "methylene blue"),
     ("favism", "shows", "headache"),
 ]
-DRUGS = sorted({head for head, relation, _ in ROWS if relation != "shows"})
-ILL = ["favism", "colitis", "重症肌无力", "流感", "流感嗜血杆菌", "gout", "headache"]
+DRUGS = sorted({head for head, relation, _ in ROWS if relation not in ("shows", "comes of")})
+ILL = ["favism", "colitis", "重症肌无力", "流感", "流感嗜血杆菌", "葡萄球菌", "gout", "headache"]
 TEXTS = [
     ("curare", "must not", "禁用于重症肌无力"),
     ("neostigmine", "must not", "对本品过敏者禁用"),
@@ -56,7 +60,7 @@ def test_an_indication_that_is_a_side_effect_is_found_unless_many_labels_say_it(
 
 
 def test_the_beginning_of_another_indication_is_found() -> None:
-    assert pairs("prefix") == {("cefixime", "流感")}
+    assert pairs("prefix") == {("cefixime", "流感"), ("ampicillin", "流感")}  # of what bacteria are treated by, too
 
 
 def test_a_side_effect_that_is_what_a_medicine_is_given_for_is_found() -> None:

@@ -44,6 +44,7 @@ TOLD = {
         "我爸突然右边胳膊腿没劲",
         "突然左半边身子没知觉",
     ),
+    "fit": ("宝宝3岁一直发高烧抽搐怎么办", "my 2 year old has a high fever and is having a seizure"),
     "self-harm": ("I have been planning to end it all tonight", "活着没意思，想从楼上跳下去"),
 }
 NONE = (

@@ -183,9 +183,10 @@ class Reading:
         lines = [line(e.text, [i] if e.triples or not is_verdict(e, *silent) else []) for i, e in self.verdicts]
         if self.abstains:
             return [*lines, *self.missing()] or [line(self._nothing())]
-        kept = [*self._not_for(), *self.missing()]  # for these there is always room
+        kept = [*self._not_for(), *self.missing()]  # for these, and for what is not known to suit, there is always room
         shown = self._fitting(self.body(), [*lines, *kept])
-        return [*lines, *shown, *kept, *self._fitting(self.notices(), [*lines, *shown, *kept])]
+        warned = self._fitting(self._warnings(), [*lines, *shown, *kept])
+        return [*lines, *shown, *kept, *warned, *self._unsuited()]
 
     def _nothing(self) -> str:
         """That there is no answer."""
@@ -393,9 +394,8 @@ class Reading:
 
     # --- Warnings.
 
-    def notices(self) -> Iterator[Line]:
-        """The warnings, and that the graph does not say which treatments suit the patient."""
-        yield from self._warnings()
+    def _unsuited(self) -> Iterator[Line]:
+        """That the graph does not say which treatments suit the patient."""
         given = any(g.role is Role.TREATS and not g.own for g in self.groups)
         names = self._for_whom() if given and not self.decided else []
         if names and Intent.COMPARISON not in self.frame.intents:

@@ -106,11 +106,19 @@ def groups_of(patient: Patient) -> dict[int, float | None]:
 
     >>> groups_of(Patient(age=4.0)), groups_of(Patient(groups=("pregnancy",)))
     ({2: 4.0}, {0: None})
+    >>> groups_of(Patient(groups=("children",), traits=("infant",)))
+    {2: 1.0}
     """
     said = [g for g in patient.groups if g in GROUPS]
-    young = patient.age is not None and patient.age < GROWN
-    said += ["children"] * young + ["older people"] * (patient.age is not None and patient.age >= OLD)
-    return {GROUPS.index(g): patient.age if g == "children" and young else None for g in said}
+    age = patient.age
+    if age is None and "children" in said:  # as old as the word for it may mean
+        age = next((years for word, years in _AGES.items() if word in patient.traits), None)
+    young = age is not None and age < GROWN
+    said += ["children"] * young + ["older people"] * (age is not None and age >= OLD)
+    return {GROUPS.index(g): age if g == "children" and young else None for g in said}
+
+
+_AGES = {"newborn": 0.1, "infant": 1.0}  # years: 28 days by WHO; infants are in their first year
 
 
 def reaches(group: int, below: float, groups: Mapping[int, float | None]) -> bool:

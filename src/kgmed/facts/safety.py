@@ -316,7 +316,7 @@ class _Gate:
     def of_asked(self, drug: Entity, frame: Frame) -> tuple[Reason, ...]:
         """Why a medicine that is asked about is not for the patient, whatever the graph gives it for."""
         if not drug.id or not self.told:
-            return tuple(self.known(drug))
+            return (*self.known(drug), *self._by_name(drug.name))
         given = _given_for(self.graph, drug, frame)
         return self._why(drug, [given.id] if given else [])
 
@@ -415,6 +415,12 @@ class _Gate:
             yield Reason(why, tuple(map(self.graph.triple, edges)))
             return
         yield from self._of_thing(node, thing, why, allergy=True)
+
+    def _by_name(self, name: str) -> Iterator[Reason]:
+        """That a medicine that is not in the graph is by its name what the patient is allergic to, or of its class."""
+        for thing in self.told.allergens:
+            if substance(name) in thing.substances or any(stem.search(name) for stem in thing.stems):
+                yield Reason(self.say("safety.allergy", one=thing.name))
 
     def _cautions(self, node: int, treated: frozenset[int]) -> tuple[Triple, ...]:
         """The interactions of a medicine with what is taken, and where its label asks for care in an illness told."""

@@ -344,6 +344,10 @@ class Pair:
         instead = _speaks_against(self.good, [*self.between, *self._near, *beside])
         return [*self.good[:1], *instead] if instead else []
 
+    def _slips(self) -> list[Tie]:
+        """What says yes where the graph itself speaks against most of it."""
+        return [t for t in self.good if t.slip] if _are_slips(self.good) and not self.against else []
+
 
 @dataclass(frozen=True)
 class _Judge:
@@ -608,9 +612,14 @@ class _Judge:
         return translated(tie.triple, other.entity, tie.said, f"triple.{key}", self.words)
 
 
+def _are_slips(good: Sequence[Tie]) -> bool:
+    """Whether most ties that say yes are slips."""
+    return 2 * sum(t.slip for t in good) > len(good)
+
+
 def _speaks_against(good: Sequence[Tie], ties: Sequence[Tie]) -> list[Tie]:
-    """What speaks against ties that say yes: they are slips, or more is given for what little is said to cause."""
-    if all(t.slip for t in good):
+    """What speaks against ties that say yes: most are slips, or more is given for what little is said to cause."""
+    if _are_slips(good):
         return [t for t in ties if t not in good]
     given, causing = ([t for t in ties if t.role is role and not t.slip] for role in (Role.TREATS, Role.ADVERSE))
     more = len({t.triple.subject for t in given}) > len({t.triple.subject for t in causing})

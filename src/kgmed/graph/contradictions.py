@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.joining import substance
-from kgmed.language.labels import Level, cuts, is_whole, level_at, says_unknown, sentences
+from kgmed.language.labels import Level, cuts, is_bacterium, is_virus, is_whole, level_at, says_unknown, sentences
 from kgmed.triples import Role
 
 # --- What a graph warns of a medicine: the texts and the other ends of its contraindications and precautions, by node.
@@ -126,7 +126,7 @@ def warnings_of(graph: LocalGraph) -> Warnings:
 
 TREATMENTS = ("own label", "side effect", "prefix")  # kinds of edges of role TREATS
 KINDS = (*TREATMENTS, "indication", "medicine")
-VERSION = 7  # goes up when what is kept beside a graph changes
+VERSION = 10  # goes up when what is kept beside a graph changes
 _COLUMNS = ("edge", "kind")
 _FEW = 3  # ours: what more medicines of a substance are given for is no slip
 _RATHER = 2  # ours: how much more often an illness must be caused than treated for half as many labels to count
@@ -318,16 +318,29 @@ def _of_several_graphs(treats: Edges, graph: LocalGraph, some: NDArray[np.bool_]
 
 
 def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
-    """Whether the name of the illness begins that of another indication of the same medicine, another thing."""
+    """Whether the name of the illness begins that of another indication of the same medicine, another thing.
+
+    Of what viruses alone cause, that other thing is meant by all medicines that are given for other bacteria.
+    """
     given: dict[int, list[tuple[str, int]]] = {}
     for at, (subject, end) in enumerate(treats.pairs):
         given.setdefault(subject, []).append((names(end), at))
-    found = np.zeros(len(treats.number), bool)
+    found, begins = np.zeros(len(treats.number), bool), set[str]()
     for rows in given.values():
         longer = sorted({name for name, _ in rows})
         cut = {name for name, after in pairwise(longer) if cuts(name, after)}
+        begins |= cut
         for name, at in rows:
             found[at] |= name in cut
+    causes: dict[str, list[str]] = {}
+    for subject, end in Edges.of(names.graph, Role.CAUSE).pairs:
+        for name in begins.intersection((names(subject), *names.all(subject))):
+            causes.setdefault(name, []).append(names(end))
+    viral = {name for name in begins if name in causes and all(map(is_virus, causes[name]))}
+    for rows in given.values() if viral else ():
+        germs = any(is_bacterium(name) and not name.startswith(tuple(viral)) for name, _ in rows)
+        for at in (at for name, at in rows if germs and name in viral):
+            found[at] = True
     return found
 
 

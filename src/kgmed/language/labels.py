@@ -233,6 +233,16 @@ def is_whole(text: str, start: int, end: int) -> bool:
     )
 
 
+def is_bacterium(name: str) -> bool:
+    """Whether what a medicine is given for is a bacterium."""
+    return _pattern("indications", "bacterium").search(name) is not None
+
+
+def is_virus(name: str) -> bool:
+    """Whether a cause of an illness is a virus."""
+    return _pattern("indications", "virus").search(name) is not None
+
+
 def cuts(name: str, longer: str) -> bool:
     """Whether a name is the mere beginning of a longer one that is another thing.
 

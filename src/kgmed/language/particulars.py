@@ -243,7 +243,7 @@ def about(text: str) -> frozenset[str]:
     return frozenset(found - {"female", "male"} if {"female", "male"} <= found else found)
 
 
-OF_AGE = frozenset({"child", "adult", "old", "newborn"})  # traits that go by age
+OF_AGE = frozenset({"child", "adult", "old", "newborn", "infant"})  # traits that go by age
 
 
 def of_age(years: float) -> set[str]:

@@ -46,7 +46,7 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     groups = tuple(group.name[0] for group in people_of(text))
     if unborn and not ages:
         groups = tuple(g for g in groups if g != "children")
-    takes, has, allergic = _told(text, named)
+    takes, has, allergic = told_of(text, named)
     urgent = emergency(text)
     traits = (
         *([f"urgent {urgent.kind}"] if urgent else []),
@@ -119,11 +119,11 @@ def is_allergy(name: str) -> bool:
 def allergen(text: str, start: int, end: int) -> tuple[int, int]:
     """Where what an allergy is to stands in a name of it; an empty place for other names.
 
-    >>> allergen("对青霉素过敏", 1, 6), allergen("asthma", 0, 6)
-    ((1, 4), (0, 0))
+    >>> allergen("对青霉素过敏", 1, 6), allergen("allergic to sulfa", 0, 17), allergen("asthma", 0, 6)
+    ((1, 4), (12, 17), (0, 0))
     """
     found = _pattern("allergy_to").fullmatch(text, start, end)
-    return found.span("what") if found else (0, 0)
+    return max(found.span("what"), found.span("to")) if found else (0, 0)
 
 
 def _ages(text: str) -> tuple[list[float], bool]:
@@ -181,7 +181,7 @@ def _sex(text: str) -> str:
     return min(first, default=(0, ""))[1]
 
 
-def _told(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[Named, ...], tuple[Named, ...]]:
+def told_of(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[Named, ...], tuple[Named, ...]]:
     """Medicines taken, illnesses had and allergies, each told and neither asked nor denied."""
     takes, has, allergic = [], [], []
     for thing, before, behind in _placed(text, named):
@@ -212,7 +212,8 @@ def _placed(text: str, named: Sequence[Named]) -> Iterator[tuple[Named, str, str
     there = sorted((n for n in named if n.spans), key=lambda n: n.spans[0])
     lists: list[list[Named]] = []
     for thing in there:
-        if lists and _pattern("list").fullmatch(text[end_of(text, lists[-1][-1]) : thing.spans[0][0]]):
+        gap = text[end_of(text, lists[-1][-1]) : thing.spans[0][0]] if lists else "."
+        if _pattern("list").fullmatch(gap) and not is_allergy(thing.names[0]):
             lists[-1].append(thing)
         else:
             lists.append([thing])

@@ -44,6 +44,7 @@ from kgmed.question.patient import (
     is_of_people,
     patient_of,
     remembered,
+    told_of,
     values,
 )
 from kgmed.records import Link, Mention, Query
@@ -60,7 +61,14 @@ _KINDS = {  # of a constraint -> table and heading of its rows
     "act": ("classes", "what is asked of a medicine"),
     "activity": ("classes", "what is done beside a medicine"),
 }
+
 _VALUE_BEHIND = lazily(r"(?<=\w)(?:\s+(?:is|was|of|at))?\s+\d[\d./]*$")
+
+
+def _is_class(name: str) -> bool:
+    """Whether a name is that of a class of medicines, as "penicillins" is."""
+    keys = vocabulary.members("classes", "classes by substance")
+    return any(vocabulary.compiled("classes", key, Predicate.NAMED_BY).fullmatch(name) for key in keys)
 
 
 def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
@@ -207,7 +215,8 @@ class Trained:
         text, language = query.text, language_of(query.question)
         named = self._allergens(text, self._named(text, mentions, links))
         slots = self._slots(text, named)
-        named = _once(text, [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME])
+        *_, allergic = told_of(text, named)
+        named = _once(text, [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME or n in allergic])
         narrowed = tuple(constraints(text, [Span(*n.spans[0], n.kind) for n in named if n.links]))
         modes = [c.span for c in narrowed if c.kind == "mode"]
         named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
@@ -244,7 +253,7 @@ class Trained:
             for intents in (asked, others)
         )
         before = before_of(links)
-        told = [n for n, slot in zip(named, slots, strict=True) if slot != "-"]
+        told = [n for n, slot in zip(named, slots, strict=True) if slot != "-" or n in allergic]
         findings = tuple(n for n in told if n.kind in ILL) or tuple(n for n in before if n.kind in ILL)
         patient = patient_of(text, told)
         asks, alternatives = (
@@ -273,9 +282,10 @@ class Trained:
             start, end = allergen(text, *one.spans[0])
             name = text[start:end]
             known = [m for m in self.lookup(name) if m.entity.kind in MEDICINES] if name and self.lookup else []
-            if known:
-                link = Link(Mention(name, name, start, end), known[0].entity, known[0].score, known[0].how)
-                found[at] = Named((name,), link.entity.kind, ((start, end),), (link,), one.negated)
+            links = tuple(Link(Mention(name, name, start, end), m.entity, m.score, m.how) for m in known[:1])
+            if links or _is_class(name):
+                kind = links[0].entity.kind if links else "class"
+                found[at] = Named((name,), kind, ((start, end),), links, one.negated)
         of_one = [n for n, after in pairwise(found) if n.kind in MEDICINES and is_allergy(after.names[0])]
         said = [after for n, after in pairwise(found) if n in of_one]
         return [n for n in found if n not in said] if len(found) > 2 * len(said) else found
@@ -354,10 +364,12 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
 
 
 def _without(ask: Ask, told: Sequence[Named]) -> Ask:
-    """An ask without what is told only, where something is left to ask of."""
+    """An ask without what is told only, where something is left to ask of; no ask for what treats an allergen."""
     subject, objects = (tuple(n for n in part if n not in told) for part in (ask.subject, ask.object))
     objects = tuple(n for n in objects if n not in subject)
-    return replace(ask, subject=subject or objects, object=objects if subject else ()) if subject or objects else ask
+    if not (subject or objects or ask.intent is Intent.TREATMENT):
+        return ask
+    return replace(ask, subject=subject or objects, object=objects if subject else ())
 
 
 @dataclass(frozen=True, slots=True)
