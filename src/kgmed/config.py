@@ -18,11 +18,11 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, make_dataclass, replace
 from enum import Enum, StrEnum
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from pathlib import Path
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.registry import Registry
@@ -44,23 +44,24 @@ class Mode(StrEnum):
     REFRESH = "refresh"  # always, and its reply takes the place of the old one
 
 
-class Shown:
+class Shown(NamedTuple):
     """How an option is shown on the command line and in a manifest; it stands in the metadata of its field."""
 
-    def __init__(
-        self, description: str, *flags: str, least: int | None = None, model: bool = False, manifest: str = "always"
-    ) -> None:
-        """`flags` in place of --name; `model` = a command that only asks a model has it.
-
-        `manifest` = "always", "never" (no answer depends on it) or "set" (only where it is not the default, so that
-        folders from before there was such an option stay valid).
-        """
-        self.description, self.flags, self.least, self.model, self.manifest = description, flags, least, model, manifest
+    description: str
+    flags: str = ""  # in place of --name
+    least: int | None = None
+    model: bool = False  # whether a command that only asks a model has it
+    # never = no answer depends on it; set = only where it is not the default: folders from before it stay valid
+    manifest: Literal["always", "never", "set"] = "always"
 
 
-def _option(default: Any, *given: str, **more: Any) -> Any:
+def _option(default: Any, description: str, **more: Any) -> Any:
     """A field of `Config`, shown as given."""
-    return field(default=default, metadata={"shown": Shown(*given, **more)})
+    return field(default=default, metadata={"shown": Shown(description, **more)})
+
+
+_of_model = partial(_option, model=True, manifest="set")
+_of_asking = partial(_option, model=True, manifest="never")
 
 
 @dataclass(frozen=True, init=False)
@@ -77,78 +78,45 @@ class Config:
         AUTO,
         "Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL, "
         "postgresql://...#NAME; auto = all that are installed, as one.",
-        "--graph",
-        "-g",
+        flags="--graph -g",
     )
     method: str | Callable[..., Any] = _option(
         AUTO,
         "A method by name (kgmed methods lists them); auto = llm where a model is given, else facts.",
-        "--method",
-        "-m",
+        flags="--method -m",
         manifest="never",
     )
     preset: str = _option("", "safe = cited and checked (the default); paper or code = as the authors have it.")
-    answer_from: Literal["assisted", "evidence"] = _option(
+    answer_from: Literal["assisted", "evidence"] = _of_model(
         "assisted",
         "assisted = a model answers from what it knows and cites what the graph supports; evidence = from "
         "the graph alone.",
-        model=True,
-        manifest="set",
     )
     llm: str = _option(
         "", "smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME.", model=True
     )
-    base_url: str = _option(
-        "", "The server behind openai/NAME; its key comes from KGMED_API_KEY.", model=True, manifest="never"
+    base_url: str = _of_asking("", "The server behind openai/NAME; its key comes from KGMED_API_KEY.")
+    batch: int = _of_model(1, "So many calls at once are generated together; hf/... only.", least=1)
+    precision: str = _of_model("", "float32, bfloat16, float16, auto = that of the files; hf/... and local/... only.")
+    device: str = _of_model(
+        "", "What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/..., local/... and a tagger only."
     )
-    batch: int = _option(
-        1, "So many calls at once are generated together; hf/... only.", least=1, model=True, manifest="set"
-    )
-    precision: str = _option(
-        "",
-        "float32, bfloat16, float16, auto = that of the files; hf/... and local/... only.",
-        model=True,
-        manifest="set",
-    )
-    device: str = _option(
-        "",
-        "What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/..., local/... and a tagger only.",
-        model=True,
-        manifest="set",
-    )
-    bits: int = _option(
-        0, "4 or 8 = weights of so many bits, by bitsandbytes; hf/... only.", model=True, manifest="set"
-    )
-    adapter: str = _option(
-        "", "A folder or hub name of what LoRA has trained, put on the model; hf/... only.", model=True, manifest="set"
-    )
+    bits: int = _of_model(0, "4 or 8 = weights of so many bits, by bitsandbytes; hf/... only.")
+    adapter: str = _of_model("", "A folder or hub name of what LoRA has trained, put on the model; hf/... only.")
     texts: int = _option(
         0, "So many texts or pairs are read at once by an encoder or scorer, 0 = 32; local/... only.", manifest="never"
     )
-    reply_tokens: int = _option(
-        0,
-        "Tokens of a reply, thinking included; 0 = as each method asks, with room to think.",
-        least=1,
-        model=True,
-        manifest="set",
+    reply_tokens: int = _of_model(
+        0, "Tokens of a reply, thinking included; 0 = as each method asks, with room to think.", least=1
     )
-    temperature: float | None = _option(
-        None,
-        "0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
-        model=True,
-        manifest="set",
+    temperature: float | None = _of_model(
+        None, "0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it."
     )
-    top_p: float | None = _option(
-        None,
-        "Words are drawn from the likeliest that together have this probability; 1 = from all.",
-        model=True,
-        manifest="set",
+    top_p: float | None = _of_model(
+        None, "Words are drawn from the likeliest that together have this probability; 1 = from all."
     )
-    penalty: float = _option(
-        1.0,
-        "The repetition penalty; above 1 = what has been said is less likely to be said again.",
-        model=True,
-        manifest="set",
+    penalty: float = _of_model(
+        1.0, "The repetition penalty; above 1 = what has been said is less likely to be said again."
     )
     seed: int = _option(0, "The seed of what is drawn.", manifest="set")
     choose: Literal["letter", "likelihood"] = _option(
@@ -159,17 +127,14 @@ class Config:
     tagger: Path | None = _option(
         None, "A folder that kgmed train ner has made; hykge and its baselines find terms by it."
     )
-    cache: Path | None = _option(None, "A file in which the model's replies are kept.", model=True, manifest="never")
-    cache_mode: Mode = _option(
-        Mode.RECORD,
-        "record = ask for what is not there; replay = ask no model at all; refresh = ask for all.",
-        model=True,
-        manifest="never",
+    cache: Path | None = _of_asking(None, "A file in which the model's replies are kept.")
+    cache_mode: Mode = _of_asking(
+        Mode.RECORD, "record = ask for what is not there; replay = ask no model at all; refresh = ask for all."
     )
-    budget: float | None = _option(None, "The most US dollars that the model may cost.", model=True, manifest="never")
-    prices: Path | None = _option(None, "A TOML file of prices of models.", model=True, manifest="never")
-    max_calls: int = _option(0, "The most calls of the model; 0 = any number.", least=1, model=True, manifest="never")
-    rate: float = _option(0.0, "The most calls of the model a minute; 0 = any number.", model=True, manifest="never")
+    budget: float | None = _of_asking(None, "The most US dollars that the model may cost.")
+    prices: Path | None = _of_asking(None, "A TOML file of prices of models.")
+    max_calls: int = _of_asking(0, "The most calls of the model; 0 = any number.", least=1)
+    rate: float = _of_asking(0.0, "The most calls of the model a minute; 0 = any number.")
     prompts: Path | None = _option(None, "A folder of your own prompts, as recipe/step.language.txt.", model=True)
     glossary: str = _option("", "A bilingual graph whose names translate terms.")
     evidence_tokens: int = _option(0, "Fit the evidence to so many tokens; 0 = any number.", least=1)
@@ -178,16 +143,16 @@ class Config:
     strict: bool = _option(
         False,  # noqa: FBT003
         "Leave out what a language model says and the evidence does not support, instead of marking it.",
-        "--strict/--no-strict",
+        flags="--strict/--no-strict",
         manifest="set",
     )
     log: bool = _option(
         True,  # noqa: FBT003
         "Keep what the command line is asked in the data folder (kgmed log); it is sent nowhere.",
-        "--log/--no-log",
+        flags="--log/--no-log",
         manifest="never",
     )
-    settings: Mapping[str, Any] = _option(MISSING, "A setting of the method, as NAME=VALUE.", "--set")
+    settings: Mapping[str, Any] = _option(MISSING, "A setting of the method, as NAME=VALUE.", flags="--set")
 
     def __init__(self, **given: Any) -> None:
         """Read each value by the type of its field; a text is read, plain data is checked."""
@@ -214,12 +179,13 @@ class Config:
 
     def manifest(self) -> dict[str, Any]:
         """The options that answers depend on, as plain data."""
-        values = {n: str(v) if isinstance(v, Path) else v for n, v in self.given.items()}
-        known = options_of(type(self))
-        rules = {n: shown(f).manifest for n, f in known.items()}
-        return {
-            n: v for n, v in values.items() if rules[n] == "always" or (rules[n] == "set" and v != known[n].default)
+        said = {n: shown(f).manifest for n, f in options_of(type(self)).items()}
+        kept = {
+            n: v
+            for n, v in self.given.items()
+            if said[n] == "always" or (said[n] == "set" and v != getattr(type(self), n))
         }
+        return {n: str(v) if isinstance(v, Path) else v for n, v in kept.items()}
 
 
 class PipelineOption:
@@ -460,7 +426,7 @@ def flag(name: str, field: Any) -> str:
     >>> [flag(name, options_of(Config)[name]) for name in ("base_url", "settings")]
     ['--base-url', '--set']
     """
-    return next(iter(shown(field).flags), f"--{name.replace('_', '-')}")
+    return next(iter(shown(field).flags.split()), f"--{name.replace('_', '-')}")
 
 
 def _default(field: Any) -> str:

@@ -493,9 +493,7 @@ class Session:
         label = after.graph if after else ""
         opened = ((key[0], graph) for key, graph in list(self._graphs.made.items()))
         before = {name for name, graph in opened if label and graph.label == label}
-        before |= {
-            name for name in self.graphs if label.split(" ")[0] == name
-        }  # a talk that goes on in another process
+        before |= {name for name in self.graphs if label.split(" ")[0] == name}  # a talk of another process goes on
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
 
 

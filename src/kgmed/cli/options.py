@@ -102,7 +102,7 @@ def _option(name: str, field: Any) -> Any:
     kinds = get_args(field.type) or (field.type,)
     kind: Any = next((k for k in _KINDS if k in kinds), str)
     rule = shown(field)
-    flags = rule.flags or (flag(name, field),)
+    flags = rule.flags.split() or [flag(name, field)]
     found = typer.Option(
         *flags, help=shown(field).description, min=rule.least, rich_help_panel=panel, hidden=name not in SHORT,
         autocompletion=_COMPLETIONS.get(name),
