@@ -162,6 +162,7 @@ class Circumstances:
     illnesses: tuple[Told, ...] = ()
     taken: tuple[Told, ...] = ()
     allergens: tuple[Told, ...] = ()
+    had: tuple[Told, ...] = ()  # of the illnesses those that the patient is said to have, and no findings
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -181,6 +182,7 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
         tuple(_things(graph, [n for n in ill if n.kind not in MEDICINES and not _is_group(n, groups)])),
         tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if n.kind in MEDICINES)])),
         tuple(_things(graph, frame.patient.allergic_to)),
+        tuple(_things(graph, [n for n in frame.patient.has if n.kind == "disease" and not _is_group(n, groups)])),
     )
 
 

@@ -423,9 +423,9 @@ class _Gate:
                 yield Reason(self.say("safety.allergy", one=thing.name))
 
     def _cautions(self, node: int, treated: frozenset[int]) -> tuple[Triple, ...]:
-        """The interactions of a medicine with what is taken, and where its label asks for care in an illness told."""
+        """The interactions of a medicine with what is taken, and where its label asks for care in an illness had."""
         edges = (edge for other, edge in self._ties.get(node, ()) if other in self._taken)
-        ill = [(t, self._ids[t]) for t in self.told.illnesses if not t.nodes & treated]
+        ill = [(t, self._ids[t]) for t in self.told.had if not t.nodes & treated]
         labels = warnings_of(self.graph).of(node) if ill else ()
         said = {w.text for w in labels if any(t.level(w, ids) is Level.CARE for t, ids in ill)}
         own = triples_of(self.graph, node, said) if said else []
