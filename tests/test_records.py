@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kgmed
@@ -38,9 +38,10 @@ FRAMES = st.builds(
 )
 QUERIES = st.builds(Query, question=st.builds(Question), frame=FRAMES)
 RUNS = st.builds(Run, settings=SETTINGS, query=QUERIES)
+few = settings(max_examples=20, suppress_health_check=[HealthCheck.data_too_large])  # a run has many parts
 
 
-@settings(max_examples=20)
+@few
 @given(RUNS)
 def test_json_says_of_any_run_what_the_standard_library_makes_of_it(made: Run) -> None:
     assert json.dumps(made.to_json()) == json.dumps(to_json(made)) == json.dumps(asdict(made))
@@ -51,7 +52,7 @@ def test_the_keys_are_the_fields_in_their_order_and_the_id_the_last() -> None:
     assert list(RUN.to_json())[-1] == "id"
 
 
-@settings(max_examples=20)
+@few
 @given(RUNS.map(lambda made: replace(made, settings=())))
 def test_a_run_read_back_is_the_same_with_the_same_id(made: Run) -> None:
     again = Run.from_json(json.loads(json.dumps(made.to_json())))
