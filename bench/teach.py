@@ -6,6 +6,7 @@ A whole training (`kgmed train questions`) moves every head; this moves those of
 that the new rows do not speak of: other rows have what the reader says of them as their target (Li and Hoiem 2016,
 arXiv:1606.09282). Steps are taken on whole numbers of the kept scales (straight through, Bengio et al. 2013,
 arXiv:1308.3432), so that what is learnt is not lost when the weights are kept. FILE is one of the packaged data.
+Without a FILE the head of slots is fitted anew to all rows, and the others stay.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from kgmed.question.model import (
 )
 from kgmed.question.understand import _NO_NAME_LINKED
 from kgmed.train.pooling import Bags, MarkedQuestion, Weights, _pooled, _slopes, bags, matrix, read, rows_of
-from kgmed.train.questions import _FIRST, _classes_of, named_by, save
+from kgmed.train.questions import _FIRST, _classes_of, _fit_slots, named_by, save
 
 KEPT = Path(__file__).parents[1] / "src" / "kgmed" / "question" / "data" / "questions.npz"
 SEARCHED, MARKED = 900, 3000  # other rows: with the names that graphs find, and more as marked
@@ -143,12 +144,17 @@ def two(kept: dict[str, Any], seen: Sequence[Features], some: Sequence[Example])
 def main() -> None:
     """Teach."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("new", type=Path, nargs="+")
+    options.add_argument("new", type=Path, nargs="*")
     options.add_argument("--start", type=Path, default=KEPT)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--meqsum", type=Path)
     args = options.parse_args()
     kept = dict(stored(args.start))
+    if not args.new:
+        fitted, _, (right, names) = _fit_slots(rows_of(None, args.meqsum), named_by())
+        print(f"slot of a name right {right.share:.3f}, names told from others {names.share:.3f}")
+        save(args.out, kept | fitted)
+        return
     new = read(args.new)
     said = {row.text for row in new}
     old = [row for row in rows_of(None, args.meqsum) if row.text not in said]

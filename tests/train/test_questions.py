@@ -1,6 +1,7 @@
 """Training the reader of questions: rows are parsed, a small set is learnt, a bad file is told in one line."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,13 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.frame import Intent
 from kgmed.graph.base import Match
 from kgmed.question.emergency import emergency
-from kgmed.question.model import open_model
+from kgmed.question.model import Span, open_model
 from kgmed.question.understand import Trained
 from kgmed.records import Entity, Link, Mention, Query, Question
 from kgmed.train.pooling import asking_words, parse, read, rows_of
 
 pytest.importorskip("sklearn")
-from kgmed.train.questions import fit, save, table
+from kgmed.train.questions import _fit_slots, fit, save, table
 
 ILLS = (
     "gout",
@@ -110,6 +111,40 @@ def test_every_shipped_row_is_a_row() -> None:
     rows = rows_of()
     assert len(rows) > 15_000
     assert {intent for row in rows for intent in row.intents} == {str(i) for i in Intent}
+
+
+def test_words_of_quality_before_a_chinese_name_are_one_with_it() -> None:
+    rows = {"糜烂": "symptom", "出血性": "cause", "胃炎": "disease", "过敏": "disease", "咳嗽": "symptom"}
+    for text, whole in (("糜烂出血性胃炎怎么治疗", "糜烂出血性胃炎"), ("过敏性咳嗽吃什么药", "过敏性咳嗽")):
+        found = [(text.index(n), n, kind) for n, kind in rows.items() if n in text]
+        links = [Link(Mention(n, n, at, at + len(n)), Entity(n, n, kind), 1.0, "exact") for at, n, kind in found]
+        [ask] = Trained()(Query(Question(text)), [link.mention for link in links], links).asks
+        assert [(n.names[0], n.links[0].entity.name) for n in ask.things] == [(whole, found[-1][1])]
+
+
+def test_what_was_measured_of_a_patient_is_no_illness_to_treat() -> None:
+    text = "有糖尿病血糖20怎么治疗"
+    found = [("糖尿病", "disease"), ("血糖", "symptom")]
+    links = [
+        Link(Mention(n, n, text.index(n), text.index(n) + len(n)), Entity(n, n, kind), 1.0, "exact")
+        for n, kind in found
+    ]
+    [ask] = Trained()(Query(Question(text)), [link.mention for link in links], links).asks
+    assert [n.names[0] for n in ask.things] == ["糖尿病"]
+
+
+def test_names_that_nobody_marked_teach_nothing() -> None:
+    forms = [form for some in FORMS.values() for form in some]
+    rows = [parse(f"TREATMENT\t{form.format(f'[S.d|{ill}]')}") for form in forms for ill in ILLS]
+    unmarked = [replace(parse(f"TREATMENT\tany news on {ill}"), marked=False) for ill in ILLS]
+
+    def find(text: str) -> list[Span]:
+        [ill] = [ill for ill in ILLS if ill in text]
+        return [Span(text.index(ill), text.index(ill) + len(ill), "disease")]
+
+    _, names, (right, _) = _fit_slots([*rows, *unmarked], find)
+    assert all(names)  # those of an unmarked row are told by what the others teach
+    assert (len(right.right), right.share) == (len(rows), 1.0)
 
 
 def test_an_allergy_is_told_of_the_medicine_that_it_is_to_and_not_asked_about() -> None:

@@ -37,13 +37,14 @@ _REAL = 3.0  # ours: weight of a message that somebody sent beside one that was 
 
 @dataclass(frozen=True)
 class MarkedQuestion:
-    """A question with what it asks and the names in it, each with its slot (S, O, F or C)."""
+    """A question with what it asks and the names in it, each with its slot (S, O, F or C) if marked."""
 
     text: str
     intents: tuple[str, ...]
     flags: frozenset[str]
     names: tuple[tuple[Span, str], ...] = ()
     weight: float = 1.0
+    marked: bool = True
 
 
 def parse(line: str, where: str = "") -> MarkedQuestion:
@@ -89,7 +90,7 @@ def read_meqsum(labels: Path, texts: Path) -> list[MarkedQuestion]:
                 raise BadInput(f"{labels}, line {at}: {number!r} is no row of {texts}")
             for part in ("question", "summary"):
                 row = parse(f"{label}\t", f"{labels}, line {at}")
-                row = replace(row, text=told[int(number) - 1][part], weight=_REAL)
+                row = replace(row, text=told[int(number) - 1][part], weight=_REAL, marked=False)
                 rows.setdefault(row.text, row)
     return list(rows.values())
 

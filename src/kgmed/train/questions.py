@@ -318,10 +318,15 @@ def _examples(rows: Sequence[MarkedQuestion], names: Sequence[tuple[Span, ...]] 
             yield Example(row, names[at], 1.0, in_use=True, part=part)
         else:
             yield Example(row, (), _AS_WRITTEN if spans else 1.0, not spans, part)
+    for row, fold in _pairs(rows):
+        yield Example(row, _marks(row), _AS_MARKED, in_use=False, part=fold)
+
+
+def _pairs(rows: Sequence[MarkedQuestion]) -> Iterator[tuple[MarkedQuestion, int]]:
+    """Of each fold pairs of its rows as one question."""
     for fold in range(FOLDS):
-        mine = [row for row, part in zip(rows, parts, strict=True) if part == fold]
-        for row in coupled(mine, int(_COUPLED * len(mine))):
-            yield Example(row, _marks(row), _AS_MARKED, in_use=False, part=fold)
+        mine = [row for row in rows if _part(row) == fold]
+        yield from ((row, fold) for row in coupled(mine, int(_COUPLED * len(mine))))
 
 
 def _marks(row: MarkedQuestion) -> tuple[Span, ...]:
@@ -396,15 +401,18 @@ def _fit_slots(
     """
     marked = Counter(row.text[a:b].casefold() for row in rows for (a, b, _), _ in row.names)
     usual = {name for name, times in marked.items() if times > 1}
+    pairs = list(_pairs(rows))
+    parts = [*map(_part, rows), *(fold for _, fold in pairs)]
     slots = [slot for at, row in enumerate(rows) for slot in _slots(at, row, find, usual)]
-    x, y = matrix([s.features for s in slots], SLOT_BUCKETS), np.array([s.label for s in slots])
-    weight, part = np.ones(len(y), np.float32), np.array([_part(rows[s.row]) for s in slots])
+    slots += [slot for at, (row, _) in enumerate(pairs, len(rows)) for slot in _slots(at, row, None, usual)]
+    x, y = matrix([s.features for s in slots], SLOT_BUCKETS), np.array([s.label or NO_NAME for s in slots])
+    weight, part = np.array([bool(s.label) for s in slots], np.float32), np.array([parts[s.row] for s in slots])
     said = _left_out(x, y, weight, part)
     names: list[list[Span]] = [[] for _ in rows]
     for slot, label in zip(slots, said, strict=True):
         if slot.found and not slot.known and label != NO_NAME:
             names[slot.row].append(slot.span)
-    seen = np.array([s.found or find is None for s in slots])
+    seen = np.array([bool(s.label) and (s.found or find is None) for s in slots])
     known = np.array([s.known for s in slots])
     all_, is_name = Guessed(y, said), Guessed(y != NO_NAME, said != NO_NAME)
     figures = all_.only(seen & known & (y != NO_NAME)), is_name.only(seen & ~known)
@@ -412,7 +420,7 @@ def _fit_slots(
 
 
 class _Slot(NamedTuple):
-    """A name of a row as the head of slots sees it once."""
+    """A name of a row as the head of slots sees it once; `label` "" = not known."""
 
     row: int
     span: Span
@@ -428,7 +436,7 @@ def _slots(at: int, row: MarkedQuestion, find: Find | None, usual: Container[str
         for intent in ("", row.intents[0]):
             each = slot_features(row.text, spans, intent)
             for span, label, seen in zip(spans, labels, each, strict=True):
-                if not label:  # nothing is known of it
+                if not label and row.marked:
                     continue
                 yield _Slot(at, span, label, seen, found, bool(intent))
 
@@ -438,13 +446,15 @@ def _labelled(
 ) -> Iterator[tuple[list[Span], list[str], bool]]:
     """The names of a row with their slots: the marks, and what a graph finds.
 
-    What a graph finds outside the marks is no name; "" where it is one that is usually marked (`usual`).
+    What a graph finds outside the marks is no name; "" where nothing is known of it: one that is usually marked
+    (`usual`), and all of a row that nobody marked.
     """
     if row.names:
         yield [span for span, _ in row.names], [slot for _, slot in row.names], False
     if find and (found := list(find(row.text))):
         inside = [[slot for m, slot in row.names if f.start < m.end and m.start < f.end] for f in found]
-        without = ["" if row.text[f.start : f.end].casefold() in usual else NO_NAME for f in found]
+        told = [row.marked and row.text[f.start : f.end].casefold() not in usual for f in found]
+        without = [NO_NAME if no else "" for no in told]
         yield found, [slots[0] if slots else none for slots, none in zip(inside, without, strict=True)], True
 
 
