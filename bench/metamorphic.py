@@ -13,6 +13,7 @@ order      two medicines or illnesses in the other order give the same first fac
 typos      one wrong letter in a name gives the same first names
 brands     a brand gives the first names of its substance, or an answer that names the product ("product")
 pleas      a named illness with a plea gets no list of diseases that fit, a symptom and a story keep theirs
+wordings   what is asked in other words gives the same first names
 
 Answers are compared by the evidence that their first lines cite, never by their sentences. A pair whose base has no
 such answer is skipped and counted apart. "silent" counts variants that were abstained from: of polarity and pleas these
@@ -37,7 +38,7 @@ from kgmed.records import Evidence, Role, Run, Triple
 from kgmed.session import Session
 
 PHRASES = Path(__file__).with_suffix(".toml")
-KINDS = ("polarity", "additions", "twins", "order", "typos", "brands", "pleas")
+KINDS = ("polarity", "additions", "twins", "order", "typos", "brands", "pleas", "wordings")
 LANGUAGES = ("en", "zh")
 HELPS = frozenset({Role.TREATS, Role.FOOD})
 HELD = frozenset({"invariant", "product"})  # outcomes
@@ -187,6 +188,12 @@ def _pleas(phrases: dict[str, Any], language: str) -> Iterator[Pair]:
                 yield Pair("pleas", language, part, rule, x, base, phrase.format(x=x))
 
 
+def _wordings(phrases: dict[str, Any], language: str) -> Iterator[Pair]:
+    for part, (base, *others) in phrases["frames"].items():
+        for x in phrases["illnesses"]:
+            yield from (Pair("wordings", language, part, "same", x, base.format(x=x), o.format(x=x)) for o in others)
+
+
 _MAKERS = {
     "polarity": _polarity,
     "additions": _additions,
@@ -195,6 +202,7 @@ _MAKERS = {
     "typos": _typos,
     "brands": _brands,
     "pleas": _pleas,
+    "wordings": _wordings,
 }
 
 
