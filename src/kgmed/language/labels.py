@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache, partial
 from math import inf
-from unicodedata import numeric
 
 from kgmed.disk import packaged_toml
+from kgmed.language.particulars import number_of
 from kgmed.language.text import pattern_of
 
 GROUPS = ("pregnancy", "breastfeeding", "children", "older people")
@@ -180,22 +180,7 @@ def _years(m: re.Match[str]) -> float:
     unit: float = next(
         worth for name, worth in packaged_toml(__name__)["age"]["units"].items() if name in said["u"].casefold()
     )
-    return round(_number(said["n"]) * unit, 4)
-
-
-def _number(said: str) -> float:
-    """The number of digits or of Chinese numerals.
-
-    >>> _number("12"), _number("十八"), _number("两"), _number("二十")
-    (12.0, 18.0, 2.0, 20.0)
-    """
-    if said.isdecimal():
-        return float(said)
-    total = 0.0
-    for sign in said.replace("两", "二"):
-        worth = numeric(sign)
-        total = max(total, 1.0) * worth if worth == 10 else total + worth
-    return total
+    return round(number_of(said["n"]) * unit, 4)
 
 
 def for_children(dosage: str) -> bool:

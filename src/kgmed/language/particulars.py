@@ -152,10 +152,7 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
 
 # What a question tells of a patient besides names: age, sex, population, measured values, doses and durations.
 
-_WORDS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "半": 0.5,
-}  # fmt: skip
+NUMBERS: dict[str, float] = packaged_toml(__name__)["numbers"]
 _KINDS = ("age", "value", "dose", "duration", "sex", "population")
 _DIRECTIONS = ("high", "low", "normal")
 _NEAR = 40
@@ -190,21 +187,22 @@ def _particular(text: str, kind: str, m: re.Match[str]) -> Particular:
     if kind in ("age", "duration") and unit.endswith("s"):
         unit = unit[:-1]
     direction, of = _told(text, m) if kind == "value" else ("", "")
-    return Particular(kind, m.group(), m.start(), m.end(), _number(groups.get("n", "")), unit, direction, of)
+    number = number_of(said) if (said := groups.get("n", "").rstrip("多")) else None
+    return Particular(kind, m.group(), m.start(), m.end(), number, unit, direction, of)
 
 
-def _number(said: str) -> float | None:
-    """The number of digits or of a word; None for nothing.
+def number_of(said: str) -> float:
+    """The number that digits, a Chinese numeral below a hundred or an English word says; 每 is one.
 
-    >>> _number("1,5"), _number("三"), _number("")
-    (1.5, 3, None)
+    >>> [number_of(said) for said in ("1,5", "1,500", "六十八", "两", "二十", "ten", "sixty-eight")]
+    [1.5, 1500.0, 68, 2, 20, 10, 68]
     """
-    if not said:
-        return None
-    if said.lower().rstrip("多") in _WORDS:
-        return _WORDS[said.lower().rstrip("多")]
-    whole = said.replace(",", "") if re.fullmatch(r"\d{1,3},\d{3}", said) else said.replace(",", ".")
-    return float(whole)
+    if said[0].isdecimal():
+        return float(said.replace(",", "") if re.fullmatch(r"\d{1,3},\d{3}", said) else said.replace(",", "."))
+    if said.isascii():
+        return sum(NUMBERS[word] for word in re.split("[- ]", said.lower()))
+    tens, ten, ones = said.rpartition("十")
+    return (NUMBERS.get(tens, 1) if ten else 0) * 10 + NUMBERS.get(ones, 0 if ten else 1)
 
 
 def _told(text: str, m: re.Match[str]) -> tuple[str, str]:

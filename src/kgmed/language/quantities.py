@@ -9,40 +9,13 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from kgmed.disk import packaged_toml
+from kgmed.language.particulars import NUMBERS, number_of
 from kgmed.language.text import lazily
 
-_DIGITS = {**{c: i for i, c in enumerate("零一二三四五六七八九十")}, "两": 2, "半": 0.5}
-_WORDS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "half": 0.5, "once": 1, "twice": 2, "thrice": 3,
-}  # fmt: skip
-_UNITS: dict[str, tuple[str, float]] = {
-    **dict.fromkeys(("mg", "毫克", "milligram", "milligrams"), ("g", 1e-3)),
-    **dict.fromkeys(("g", "克", "gram", "grams"), ("g", 1.0)),
-    **dict.fromkeys(("μg", "ug", "mcg", "微克", "microgram", "micrograms"), ("g", 1e-6)),
-    **dict.fromkeys(("kg", "千克", "公斤"), ("g", 1e3)),
-    **dict.fromkeys(("ml", "毫升", "cc"), ("l", 1e-3)),
-    **dict.fromkeys(("l", "升"), ("l", 1.0)),
-    **dict.fromkeys(("mm", "毫米"), ("m", 1e-3)),
-    **dict.fromkeys(("cm", "厘米"), ("m", 1e-2)),
-    **dict.fromkeys(("iu", "国际单位", "单位", "units", "unit"), ("iu", 1.0)),
-    **dict.fromkeys(("%", "percent", "per cent"), ("%", 1.0)),
-    **dict.fromkeys(("次", "times", "time", "once", "twice", "thrice"), ("times", 1.0)),
-    **dict.fromkeys(("天", "日", "day", "days"), ("day", 1.0)),
-    **dict.fromkeys(("周", "星期", "week", "weeks"), ("day", 7.0)),
-    **dict.fromkeys(("个月", "月", "month", "months"), ("month", 1.0)),
-    **dict.fromkeys(("年", "岁", "周岁", "year", "years"), ("month", 12.0)),
-    **dict.fromkeys(("小时", "h", "hour", "hours"), ("hour", 1.0)),
-    **dict.fromkeys(("分钟", "min", "minute", "minutes"), ("hour", 1 / 60)),
-    **dict.fromkeys(("片", "tablet", "tablets"), ("tablet", 1.0)),
-    **dict.fromkeys(("粒", "capsule", "capsules"), ("capsule", 1.0)),
-    **dict.fromkeys(("丸", "pill", "pills"), ("pill", 1.0)),
-    **dict.fromkeys(("滴", "drop", "drops"), ("drop", 1.0)),
-    **{
-        unit: (unit, 1.0)
-        for unit in ("袋", "包", "支", "瓶", "枚", "贴", "喷", "盒", "块", "只", "例", "℃", "mmhg", "mmol")
-    },
-}
+_BASES = packaged_toml(__name__)["units"]  # base -> factor -> names; units of which there is one alone
+_UNITS = {name: (base, float(factor)) for base, rows in _BASES.items() for factor, names in rows.items() for name in names}
+_UNITS |= {name: (name, 1.0) for name in packaged_toml(__name__)["counted"]}
 _LATIN = sorted((u for u in _UNITS if (u.isascii() and u.isalpha()) or " " in u), key=len, reverse=True)
 _OTHER = sorted((u for u in _UNITS if u not in _LATIN), key=len, reverse=True)
 _COUNTED = "|".join(map(re.escape, _OTHER))
@@ -56,7 +29,7 @@ _FOUND = lazily(
     rf"(?<![a-z\d.])(?P<of>{_FIGURE}(?:/| (?:out )?of (?:every )?)\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
     rf"|(?<![a-z\d.])(?P<low>{_FIGURE})(?:\s*(?:{_UNIT})?{_TO}(?P<high>{_FIGURE}))?(?:\s*(?P<unit>{_UNIT}{_PER}))?(?![a-z\d])"
     rf"|(?P<han>每|{_CHINESE})(?:{_TO}(?P<han_high>{_CHINESE}))?(?P<han_unit>个?半?(?:{_COUNTED}))"
-    rf"|\b(?P<often>once|twice|thrice)\b|\b(?P<word>{'|'.join(_WORDS)})\s+(?P<word_unit>{'|'.join(_LATIN)})(?![a-z])"
+    rf"|\b(?P<often>once|twice|thrice)\b|\b(?P<word>{'|'.join(NUMBERS)})\s+(?P<word_unit>{'|'.join(_LATIN)})(?![a-z])"
     rf"|\b(?P<each>daily|a day|per day|every day|each day|nightly)\b",
     re.IGNORECASE,
 )
@@ -130,17 +103,11 @@ def _quantity(match: re.Match[str], per: str) -> Quantity:
         return Quantity(share, share, "%", per)
     if match["han"]:
         low, high, unit = match["han"], match["han_high"] or match["han"], match["han_unit"].lstrip("个半") or "月"
-        return _of(_han(low), _han(high), unit, per)
+        return _of(number_of(low), number_of(high), unit, per)
     if word := match["often"] or match["word"]:
-        return _of(_WORDS[word], _WORDS[word], match["word_unit"] or "times", per)
+        return _of(NUMBERS[word], NUMBERS[word], match["word_unit"] or "times", per)
     low, high = float(match["low"]), float(match["high"] or match["low"])
     return _of(low, high, match["unit"] or "", per)
-
-
-def _han(text: str) -> float:
-    """The number of a Chinese numeral below a hundred; 每 is one."""
-    tens, ten, ones = text.rpartition("十")
-    return (_DIGITS.get(tens, 1) if ten else 0) * 10 + _DIGITS.get(ones, 0 if ten else 1)
 
 
 def _of(low: float, high: float, unit: str, per: str) -> Quantity:
