@@ -113,6 +113,15 @@ def test_what_is_not_so_is_never_answered_with_what_is(intent: Intent) -> None:
     assert [(e.id, e.triples) for e in found] == [("lacking", ())]
 
 
+def test_of_several_things_the_first_that_has_nothing_is_named_and_so_is_an_illness() -> None:
+    for things, lacking in ((("pain", "gout"), "pain"), (("gout", "pain"), ""), (("gout", "flu"), "flu")):
+        found = answered(Frame((Ask(Intent.TREATMENT, named(G, *things)),)))
+        assert "colchicine" in names_in(found)
+        assert [e.text for e in found if e.id == "heads"] == [f"The graph has no treatments for {lacking}."] * bool(
+            lacking
+        )
+
+
 def test_each_list_names_the_ask_that_it_answers() -> None:
     asks = (Ask(Intent.SYMPTOMS, named(G, "gout")), Ask(Intent.TREATMENT, named(G, "gout")))
     found = answered(Frame(asks))

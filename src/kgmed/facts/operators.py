@@ -29,7 +29,7 @@ from kgmed.language.text import fold, has_cjk
 from kgmed.question.patient import TAKEN
 from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple
 from kgmed.sentences import catalogue
-from kgmed.steps.facts import name_of, named
+from kgmed.steps.facts import called, name_of, named
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
@@ -538,6 +538,7 @@ def _definition(asked: Asked, link: Link) -> Iterator[Evidence]:
 # Spelling alone would keep the exact name however little the graph says of it; here names compete by spelling and by
 # their facts in the role that is asked for. That another name answers is said.
 
+_ILL = frozenset({"disease", "phenotype", "symptom"})
 THIN, RICH = 3, 10  # ours: facts in a role up to which a name is thin, and from which another takes its place
 _LOOKED = 20  # names that begin with the thin one
 _SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
@@ -551,7 +552,7 @@ class RicherNames:
 
     def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
         """One link, or two where a Chinese name is made of two."""
-        if self._facts(link.entity, link, role) > THIN or link.entity.kind not in ("disease", "phenotype", "symptom"):
+        if self._facts(link.entity, link, role) > THIN or link.entity.kind not in _ILL:
             return (link,)
         others = (*self._twins(link), *self._longer(link))
         rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
@@ -574,8 +575,12 @@ class RicherNames:
 
     def _longer(self, link: Link) -> Iterator[Entity]:
         """The entries of its kind whose names go on from the name: 类风湿性关节炎 from 类风湿."""
-        name = link.mention.surface
-        if not isinstance(self.graph, Store) or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST):
+        name = link.mention.surface  # of an illness alone: what is longer than a part of the body is an illness of it
+        if (
+            link.entity.kind != "disease"
+            or not isinstance(self.graph, Store)
+            or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST)
+        ):
             return
         from kgmed.graph.complete import Completions  # read in where a name is thin
 
@@ -625,10 +630,12 @@ def objects(asked: Asked) -> list[Evidence]:
     if not found and row.relations:
         found = operator_named("text")(asked)
     found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
-    found = [*_read_as(asked, named, links), *found] if found else []
+    found = [*_read_as(asked, named, links), *_lacking(asked, links), *found] if found else []
     if found and treats and len(links) > 1 and is_case(graph, links):
-        first = {e.about[0]: e for e in reversed(found) if e.triples}  # of each thing
-        return [first[x.entity] for x in links if x.entity in first]
+        first: dict[tuple[Entity, ...], Evidence] = {}
+        for e in found:  # the first piece of each thing
+            first.setdefault(e.about[:1], e)
+        return list(first.values())
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
         own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE}
         return found if len(own) >= _FEW_CAUSES else [*found, *operator_named("explain")(asked)]
@@ -688,6 +695,16 @@ def _listed(ask: Ask) -> list[Link]:
     subject, others = links_of(ask.subject), links_of(ask.object)
     kinds = {link.entity.kind for link in subject}
     return [*subject, *(link for link in others if link.entity.kind in kinds)] if subject else others
+
+
+def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
+    """That the graph does not have what is asked of the first of several illnesses and findings, or of an illness."""
+    say, roles, lists = catalogue(asked.query.frame.language), asked.row.roles, Lists(asked.graph)
+    several = asked.ask.intent is Intent.TREATMENT and len(links) > 1
+    ill = [x for x in links if x.entity.kind == "disease" or (x is links[0] and x.entity.kind in _ILL)]
+    if names := [x.mention.surface for x in ill if several and not any(lists.of(x, *roles))]:
+        said = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
+        yield Evidence(said, VERDICT, (), (), 1.0, "heads")
 
 
 def _read_as(asked: Asked, named: Sequence[Link], links: Sequence[Link]) -> Iterator[Evidence]:
