@@ -151,10 +151,9 @@ class NotForThisPatient:
         things = [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
         asked = [n.links[0].entity if n.links else Entity("", n.names[0]) for n in things]
         judge, found = _Gate(self.graph, circumstances(self.graph, frame), say, evidence, asked), _Found()
-        for e in evidence:
-            for triple in _of_medicines(e):
-                check_stop()
-                judge(triple, e, found)
+        for drug in judge.given:
+            check_stop()
+            judge(drug, found)
         kept = [piece for e in evidence for piece in _passed(e, found)]
         kept = list(_asked({drug: judge.of_asked(drug, frame) for drug in asked}, kept, found, say))
         kept += list(self._nothing_left(evidence, kept, found, say))
@@ -294,7 +293,11 @@ class _Gate:
         asked: Sequence[Entity],
     ) -> None:
         self.graph, self.told, self.say = graph, told, say
-        drugs = [*(t.subject for e in evidence for t in _of_medicines(e)), *asked]
+        self.given: dict[Entity, dict[str, None]] = {}  # what each medicine of the answer is given for
+        for e in evidence:
+            for t in _of_medicines(e):
+                self.given.setdefault(t.subject, {}).update({x.id: None for x in (t.object, *e.about[:1]) if x.id})
+        drugs = [*self.given, *asked]
         nodes = list({graph.number(drug.id) for drug in drugs if drug.id})
         self._parts = _ties(graph, Role.INGREDIENT, nodes, both=False) if told.allergens or told.groups else {}
         self._ties = _ties(graph, Role.INTERACTS, nodes, both=True) if told.taken else {}
@@ -304,12 +307,11 @@ class _Gate:
         self._ids = {t: frozenset(graph.at(n).id for n in t.nodes) for t in (*told.illnesses, *told.taken)}
         self._by_taken = [(t, self._forbidding(t)) for t in told.taken]
 
-    def __call__(self, triple: Triple, e: Evidence, found: _Found) -> None:
-        """Note why the medicine of a triple is not for this patient, and what asks for care."""
-        drug = triple.subject
-        ends = [x.id for x in (triple.object, *e.about[:1]) if x.id]
+    def __call__(self, drug: Entity, found: _Found) -> None:
+        """Note why a medicine of the answer is not for this patient, and what asks for care."""
+        ends = list(self.given[drug])
         if reasons := self._why(drug, ends):
-            found.reasons[drug] = tuple(dict.fromkeys((*found.reasons.get(drug, ()), *reasons)))
+            found.reasons[drug] = tuple(dict.fromkeys(reasons))
         elif cautions := self._cautions(self.graph.number(drug.id), frozenset(map(self.graph.number, ends))):
             found.care[drug] = cautions
 
