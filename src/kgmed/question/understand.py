@@ -189,7 +189,7 @@ _PART, _PART_OF_ALL = 0.9, 0.005  # ours, chosen on the marked rows: of what a p
 _MOST_ASKED = 3  # ours
 SECOND = 0.03  # ours, chosen on rows left out: the least probability of the second of two intents
 # Ours, chosen on dev: the share from which a name of a graph, a phrase, or a word that nobody uses, is no name.
-_NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.95, 0.4, 0.99
+_NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.9, 0.4, 0.99
 _STRANGE = 6  # ours: letters of a word from which one that no graph uses is a name
 UNKNOWN = "unknown"  # the kind of a strange name, or of a longer one, of which a graph knows at most a part
 _LIKELY = 0.05  # the least probability of an alternative
@@ -268,7 +268,7 @@ class Trained:
 
     def _named(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
         """What the question names; a name of which a part alone was linked is one that was not found."""
-        named = _named(text, mentions, links)
+        named = list(_compounds(text, _named(text, mentions, links)))[::-1]
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
@@ -361,6 +361,22 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
         name = link.entity.name if link and link.how == CHOSEN else text[start:end]  # the words may mean another
         found.append(Named((name,), kind, ((start, end),), tuple(mine), mention.negated))
     return found
+
+
+def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
+    """The things; a Chinese name behind words of quality is one with them: 糜烂出血性胃炎, 过敏性咳嗽."""
+    rest = list(named)
+    while rest:
+        whole, qualified = rest.pop(), False
+        while rest and whole.links:
+            before, end = rest[-1], whole.spans[0][1]
+            between = text[before.spans[0][1] : whole.spans[0][0]]
+            quality = between in _QUALITY or (not between and before.names[0].endswith(_QUALITY))
+            if not quality and (between or not qualified or before.kind == "disease"):
+                break
+            qualified, start = True, rest.pop().spans[0][0]
+            whole = replace(whole, names=(text[start:end], *whole.names), spans=((start, end),))
+        yield whole
 
 
 def _without(ask: Ask, told: Sequence[Named]) -> Ask:
@@ -456,6 +472,7 @@ _TURNED = frozenset(  # of which it may be asked what is not so
     | {Intent.COMPLICATIONS, Intent.PREVENTION, Intent.GENES, Intent.INHERITANCE, Intent.DEPARTMENT, Intent.DIET}
     | {Intent.SIDE_EFFECTS, Intent.DRUG_CAUSES, Intent.TYPES}
 )
+_QUALITY = ("性", "型")
 _TWO_SIDED = frozenset({Intent.INTERACTIONS, Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.COMPARISON})
 
 
@@ -466,6 +483,11 @@ def _outright(text: str, named: Sequence[Named], places: Sequence[Place]) -> lis
     back = {m.end() + gap for m in vocabulary.listed("what refers back").finditer(text) for gap in (0, 1)}
     refers = (back & {at for at, _ in n.spans} or any(t.endswith(n.names[0].casefold()) for t in told) for n in inside)
     return [] if any(refers) else inside
+
+
+def _before(at: int, there: Sequence[tuple[Named, str]]) -> Named | None:
+    """The last thing before a place."""
+    return max((n for n, _ in there if n.spans[0][1] <= at), key=lambda n: n.spans, default=None)
 
 
 def _ask(
@@ -487,7 +509,9 @@ def _ask(
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
     if kinds is ILL:
-        there = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
+        measured = {_before(c.span[0], there) for c in narrowed if c.kind == "value"}  # a sign of what is treated
+        of_ill = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
+        there = [(n, slot) for n, slot in of_ill if n not in measured] or of_ill
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
