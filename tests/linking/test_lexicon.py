@@ -165,6 +165,12 @@ def test_what_is_asked_of_a_disease_is_no_disease_of_that_name(tmp_path: Path) -
     assert surfaces(Lexicon(graph), "高血压的治疗方法") == ["高血压"]
 
 
+def test_a_verb_of_the_question_and_a_piece_of_a_name_are_no_name(tmp_path: Path) -> None:
+    graph = small(tmp_path, tuple(NodeRow(n, n) for n in ("胃溃疡", "治疗胃", "治疗儿童", "癫痫")), "zh", "zh")
+    assert surfaces(Lexicon(graph), "怎样治疗胃溃疡") == ["胃溃疡"]
+    assert surfaces(Lexicon(graph), "什么药治疗儿童癫痫") == ["癫痫"]
+
+
 def test_two_medicines_side_by_side_are_two_names(tmp_path: Path) -> None:
     rows = tuple(NodeRow(name, name, "drug") for name in ("simvastatin", "clarithromycin", "lithium", "ibuprofen"))
     lexicon = Lexicon(small(tmp_path, rows))

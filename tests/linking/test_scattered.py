@@ -126,3 +126,10 @@ def test_a_name_is_not_gathered_from_two_findings(tmp_path: Path) -> None:
         assert {"fever", "skin rash"} <= {*found}
     assert "Spotted fever" in [m.name for m in lexicon("a fever that is spotted")]
     assert "Knee swelling" in [m.name for m in lexicon("swelling and pain of the knee")]
+
+
+def test_a_name_is_not_gathered_from_one_that_a_letter_completes(tmp_path: Path) -> None:
+    rows = tuple(NodeRow(name, kind="disease") for name in ("drug hepatitis", "hepatitis C"))
+    lexicon = Toolkit(small(tmp_path, rows), encoder=NgramEncoder()).lexicon
+    assert [m.name for m in lexicon("Is there a drug for exposure to hepatitis C?")] == ["hepatitis C"]
+    assert [m.name for m in lexicon("Is there a drug for exposure to hepatitis?")] == ["drug hepatitis"]

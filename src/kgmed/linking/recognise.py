@@ -512,10 +512,15 @@ def _is_ordinary(text: str, words: list[Token], span: Span) -> bool:
         return False
     run = [w.text for w in words[span.start : span.end]]
     if all(w.is_cjk for w in words[span.start : span.end]):
+        name = "".join(run)
+        done = vocabulary.listed("done about an illness").match(name)  # 治疗胃 of 治疗胃溃疡
+        rest = name[done.end() :] if done else ""
         return (
             len(run) == 1
-            or "".join(run) in ordinary_words()
-            or bool(vocabulary.listed("asked of a name").search("".join(run)))
+            or name in ordinary_words()
+            or rest in ordinary_words()
+            or len(rest) == 1
+            or bool(vocabulary.listed("asked of a name").search(name))
         )
     if all(w in FUNCTION_WORDS or w in ordinary_words() or _is_number(w) for w in run):
         return True
