@@ -1,12 +1,15 @@
 """The table of plans: an ask is executed on the graph by its row, and no word of the question is read."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kgmed.facts.plan import FromFrame, operator_named, plan
 from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
+from kgmed.graph.base import Alias, NodeRow, Scope
 from kgmed.records import Evidence, Link, Mention, Query, Question, Relation, Role
+from named_graph import small
 from role_graph import RoleGraph
 
 RELATIONS = (
@@ -220,3 +223,25 @@ def test_a_disease_that_a_model_thinks_of_comes_first_with_the_findings_that_it_
     assert {*plain} == {*other} == {"gout", "acne"}
     assert "colchicine" not in names_in(answered(frame))  # treatments are not asked for
     assert answered(replace(frame, likely=named(G, "flu")))[0].about[0].name != "flu"  # explains no finding
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Gout is also known as: podagra. Codes of Gout: D:1, ICD10:M10. In other languages: 痛风, Gicht."),
+        ("zh", "Gout又称：痛风。 Gout的编码：D:1、ICD10:M10。 其他语言：podagra、Gicht。"),
+    ],
+)
+def test_names_are_told_by_language_and_apart_from_codes(language: str, said: str, tmp_path: Path) -> None:
+    aliases = (
+        Alias("podagra"),
+        Alias("痛风", Scope.TRANSLATION),
+        Alias("Gicht", Scope.TRANSLATION, "de"),
+        Alias("ICD10:M10", Scope.XREF),
+        Alias("zh:痛风", Scope.XREF),
+    )
+    graph = small(tmp_path, (NodeRow("D:1", "Gout", "disease", aliases=aliases),), "coded")
+    link = Link(Mention("gout", "gout", 0, 4), graph.entity("D:1"), 1.0, "exact")
+    frame = Frame((Ask(Intent.NAMES, (Named(("gout",), "disease", (), (link,)),)),), language=language)
+    found = FromFrame(graph, lambda _: [])(Query(Question("?"), frame=frame), [])
+    assert [e.text for e in found] == [said]

@@ -23,7 +23,7 @@ from kgmed.facts.plan import (
 from kgmed.frame import Ask, Form, Intent
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS
-from kgmed.graph.store.store import Store
+from kgmed.graph.store.store import Store, written_in
 from kgmed.language import lay
 from kgmed.language.text import fold, has_cjk
 from kgmed.question.patient import TAKEN
@@ -450,7 +450,7 @@ _FIRST = (Role.FINDING, Role.TREATS)  # of a disease, in the order of what is us
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 _LISTED = 24  # ours: names in a list of one of two things that are compared
 _BESIDE = 0.04  # ours: the least probability of a reading that says in what two things are compared
-_SHOWN = 8  # ours: other names of a thing
+_SHOWN = 12  # ours: other names of a thing
 
 
 def overview(asked: Asked) -> list[Evidence]:
@@ -483,15 +483,23 @@ def kinds(asked: Asked) -> list[Evidence]:
 
 
 def names(asked: Asked) -> list[Evidence]:
-    """Other names and the codes of the subject, in a sentence."""
-    graph, say, found = asked.graph, catalogue(asked.query.frame.language), []
+    """Other names of the subject in the language of the answer, its codes, and its names in other languages."""
+    graph, language, found = asked.graph, asked.query.frame.language, []
+    say = catalogue(language)
     for link in links_of(asked.ask.subject):
-        called = [n for n, scope in names_of(graph, graph.number(link.entity.id)) if scope <= Scope.TRANSLATION]
-        once = {fold(n): n for n in reversed(called) if fold(n) != fold(link.entity.name)}
-        if codes_and_names := [link.entity.id, *reversed(once.values())][: _SHOWN + 1]:
-            thing = named(link.entity, han=say.han)
-            said = say("note.names", thing=thing, names=say.join(codes_and_names))
-            found.append(Evidence(said, VERDICT, (), (link.entity,), 1.0, "yes"))
+        node = graph.number(link.entity.id)
+        tags = graph.tags(node) if isinstance(graph, Store) else {}
+        called = sorted(names_of(graph, node), key=lambda one: one[1])
+        once = {fold(n): (n, scope) for n, scope in reversed(called) if scope <= Scope.TRANSLATION}
+        codes = [link.entity.id, *(n for n, scope in called if scope is Scope.XREF)]
+        parts: dict[str, list[str]] = {"names": [], "codes": [], "translations": []}
+        parts["codes"] = [c for c in codes if fold(c.partition(":")[2]) not in once]  # no name with a prefix
+        once.pop(fold(link.entity.name), None)
+        for n, _ in reversed(once.values()):
+            parts["names" if written_in(n, tags.get(n, ""), language) else "translations"].append(n)
+        thing = named(link.entity, han=say.han)
+        said = [say(f"note.{key}", thing=thing, names=say.join(one[:_SHOWN])) for key, one in parts.items() if one]
+        found += [Evidence(" ".join(said), VERDICT, (), (link.entity,), 1.0, "yes")] if said else []
     return found
 
 

@@ -223,6 +223,13 @@ class Store:
         alias, scope = self.tables.alias, self.tables.alias_scope
         return [(alias[i], Scope(scope.item(i))) for i in range(first, last)]
 
+    def tags(self, node: int) -> dict[str, str]:
+        """The language that each other name of a node is said to be of, the first of several; "" = its script tells."""
+        first, last = self.tables.alias_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
+        if (said := self.tables.alias_language) is None:
+            return {}
+        return {self.tables.alias[i]: self.manifest.languages[said.item(i)] for i in range(last - 1, first - 1, -1)}
+
     def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
         """Every name and alias, by node number; `scopes` narrows them."""
         if not scopes or Scope.PREFERRED in scopes:
