@@ -51,6 +51,7 @@ CMEKG: tuple[Row, ...] = (
     *(EdgeRow(name, "治疗", "痛风") for name in HERBS),
     EdgeRow("秋水仙碱", "禁忌", "妊娠"),
     EdgeRow("痛风", "症状", "关节痛"),
+    EdgeRow("痛风", "体征", "关节痛"),
 )
 
 
@@ -63,5 +64,6 @@ def build() -> None:
         "治疗": Relation("治疗", Role.TREATS),
         "禁忌": Relation("禁忌", Role.CONTRAINDICATED),
         "症状": Relation("症状", Role.FINDING),
+        "体征": Relation("体征", Role.FINDING),
     }
     build_source("cmekg", Source("cmekg", lambda: CMEKG, "2", "MIT", language="zh", prefix="cmekg", relations=chinese))

@@ -73,6 +73,8 @@ def test_a_notebook_shows_question_answer_evidence_and_limits() -> None:
 def test_chinese_names_are_english_or_in_brackets_in_an_english_page_and_the_run_keeps_its_own() -> None:
     names = [Entity("c:1", "皮肤科", "department"), Entity("c:2", "清化热痰", "treatment")]
     made = shown([fact(DISEASE, "就诊科室", names[0], Role.CARE), fact(DISEASE, "药物治疗", names[1], Role.TREATS)])
+    unknown = translated_run(shown([fact(DISEASE, "阶段", names[0], Role.OTHER)])).context.cited[0]
+    assert unknown.triples[0].relation.name == "other (阶段)"
     page = "".join(read(made).itertext())
     assert [part for part in ("dermatology", "treatment (清化热痰)", "treated by department") if part not in page] == []
     assert "皮肤科" not in page

@@ -115,8 +115,9 @@ def _translated(value: Any) -> Any:
     if isinstance(value, Entity):
         return replace(value, name=name_of(value), description=value.name) if has_cjk(value.name) else value
     if isinstance(value, Relation):
-        own = value.role in (Role.OTHER, Role.SAME_AS) and has_cjk(value.name) and in_english(value.name)
-        return replace(value, name=own) if own else spoken(value, "en")
+        if not has_cjk(value.name) or value.role not in (Role.OTHER, Role.SAME_AS):
+            return spoken(value, "en")
+        return replace(value, name=in_english(value.name) or f"{value.role} ({value.name})")
     if isinstance(value, tuple):
         made = tuple(map(_translated, value))
         return value if all(a is b for a, b in zip(value, made, strict=True)) else made

@@ -51,6 +51,14 @@ def test_building_again_says_that_there_is_nothing_to_do(home: Path, tmp_path: P
     assert said(home, "build", "flu", tmp_path / "flu.tsv", "--force")["fresh"] is True
 
 
+def test_a_row_that_is_left_out_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "own.tsv").write_text(TRIPLES + "flu\t\tchill\t\n", encoding="utf-8")
+    looked = real(tmp_path / "home", "build", "own", tmp_path / "own.tsv", "--look")
+    built = real(tmp_path / "home", "build", "own", tmp_path / "own.tsv")
+    assert "rows dropped (an empty field): 1, first in line 4" in looked.stdout
+    assert "rows dropped (an empty field): 1, first in line 4" in built.stderr
+
+
 def test_a_fresh_build_makes_the_indexes_that_the_first_question_needs(home: Path) -> None:
     made = {p.name.partition("-")[0] for p in (home / "graphs" / "flu").glob("v-*/derived/*")}
     assert {"lexicon", "scattered", "wording", "fuzzy"} <= made

@@ -223,7 +223,7 @@ def test_the_doctor_counts_every_trait(file: Path) -> None:
     library.build_graph("sick", file)
     report = examine(library.load("sick"))
     assert report.damage == ()
-    assert report.dropped == {"NaN": {"count": 1, "lines": [9]}}
+    assert report.dropped == {"an empty field": {"count": 1, "lines": [9]}}
     assert (report.merged, report.loops.count, report.loops.examples) == (1, 1, ("x | r | x",))
     assert report.ambiguous is not None
     assert report.isolated is not None

@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 
 import page_graphs
 import served
-from browser import Visit, saved, visiting
+from browser import DESK, PHONE, Visit, saved, visiting
 from kgmed.errors import KgmedError
 from kgmed.graph import library
 from kgmed.service.app import ServiceSettings
@@ -202,6 +202,15 @@ def test_a_thing_is_searched_and_each_fact_says_where_it_is_from(visit: Visit) -
     assert [w for w in ("124/197", "hpo 2025", "free to use; cite it", "PMID:28050285") if w not in told] == []
 
 
+def test_a_thing_that_several_facts_name_is_listed_once_with_all_of_them(visit: Visit) -> None:
+    page = visit.open("#/graph/auto/cmekg:痛风").page
+    source = page.locator(".role-group", has_text="Findings").locator(".info")
+    source.first.wait_for()
+    assert source.count() == 1
+    source.click()
+    assert page.locator(".fact").count() == 2
+
+
 def test_a_box_of_the_picture_can_be_expanded_where_it_is(visit: Visit) -> None:
     page = visit.open(f"#/graph/auto/{page_graphs.MARFAN}").page
     page.locator("[data-tab=picture]").click()
@@ -274,6 +283,17 @@ def test_graphs_are_listed_with_licence_release_size_and_languages_and_how_to_ge
     assert "kgmed graph build hpo" not in visit.text(".graphs")  # it is here
 
 
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_what_is_told_of_a_graph_stands_line_below_line(
+    browser: Any, service: served.Running, size: dict[str, int]
+) -> None:
+    with visiting(browser, service.url, viewport=size) as visit:
+        page = visit.open("#/graphs").page
+        page.wait_for_selector(".gettable li")
+        line = page.locator(".cards dl.plain > div").first
+        assert line.bounding_box()["height"] < 40
+
+
 def test_no_report_is_no_error(visit: Visit) -> None:
     visit.open("#/reports").page.get_by_text("No evaluation was kept yet").wait_for()
 
@@ -301,7 +321,7 @@ def test_a_graph_is_got_by_a_button_that_shows_how_far_it_is(browser: Any) -> No
 
 def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_path: Path, home: Path) -> None:
     table = tmp_path / "Remedies.csv"
-    rows = "Drug A,treats,Disease B,1\nDrug C,treats,Disease D,2\n"
+    rows = "Drug A,treats,Disease B,1\n,treats,Disease B,2\nDrug C,treats,Disease D,2\n"
     table.write_text(f"remedy,relation,trouble,book\n{rows}", encoding="utf-8")
     cases = replace(served.cases_of(keep=False), fetches=Fetches(prepare=lambda name: None))
     with served.running(cases, ServiceSettings(fetches=True)) as own, visiting(browser, own.url) as visit:
@@ -315,6 +335,8 @@ def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_pa
         columns.fill('head = "remedy"\nrelation = "relation"\ntail = "trouble"\n')
         page.get_by_role("button", name="Look again").click()
         page.get_by_text("Drug A — treats — Disease B").wait_for()
+        assert "All 2 facts" in visit.text(".own .seen")
+        assert "rows dropped (an edge without both ends and a relation): 1, first in line 3" in visit.text(".own .seen")
         assert visit.violations() == []
         page.get_by_role("button", name="Build it").click()
         page.locator(".own").get_by_text("The graph remedies is here").wait_for()

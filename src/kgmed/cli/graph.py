@@ -18,7 +18,7 @@ from kgmed.cli.options import entity_names, graph_names
 from kgmed.config import Config
 from kgmed.errors import BadInput, StoreError
 from kgmed.graph import library
-from kgmed.graph.base import MENDED, KnowledgeGraph, Source
+from kgmed.graph.base import KnowledgeGraph, Source
 from kgmed.graph.doctor import Finding, GraphReport, Preview
 from kgmed.graph.store.folder import Manifest
 from kgmed.records import Entity, Role, Triple
@@ -44,9 +44,9 @@ def print_report(report: GraphReport) -> None:
 
 
 def _content(report: GraphReport) -> Iterator[str]:
-    for reason, said in report.dropped.items():
-        what = f"rows {reason}" if reason.startswith(MENDED) else f"rows dropped ({reason})"
-        yield f"{what}: {said['count']:,}, first in line {', '.join(map(str, said['lines']))}"
+    from kgmed.graph.doctor import left_out
+
+    yield from (left_out(reason, said["count"], said["lines"]) for reason, said in report.dropped.items())
     yield f"rows that repeated a triple, merged: {report.merged:,}"
     yield from _finding("edges from an entity to itself", report.loops)
     if report.isolated and report.ambiguous:
@@ -186,18 +186,18 @@ def _show_preview(source: Source, *, as_json: bool) -> None:
 
 
 def _notice_preview(source: Source) -> None:
-    """Say on standard error what the files are understood to say; not on a terminal, only what is unsure."""
+    """Say on standard error what the files are understood to say; not on a terminal, what is left out or unsure."""
     from kgmed.graph.doctor import preview
 
     if found := preview(source):
-        unsure = [f"unsure: {text}" for text in found.unsure]
-        screen.warn(_of_preview(source, found) if sys.stderr.isatty() else unsure)
+        unsure = (f"unsure: {text}" for text in found.unsure)
+        screen.warn(_of_preview(source, found) if sys.stderr.isatty() else [*found.dropped[:8], *unsure])
 
 
 def _of_preview(source: Source, found: Preview) -> Iterator[str]:
     """The lines of a preview, one screen at most."""
     files = ", ".join(path.name for path in source.inputs[:3]) + (", ..." if len(source.inputs) > 3 else "")
-    yield f"{source.name} from {files}: " + ("all" if found.whole else "the first") + f" {found.rows:,} rows"
+    yield f"{source.name} from {files}: " + ("all" if found.whole else "the first") + f" {found.read:,} triples"
     yield "kinds: " + ", ".join(f"{kind or 'none'} {n:,}" for kind, n in found.kinds[:8])
     for relation, n in found.relations[:8]:
         backwards = ", read backwards" if relation.reverse else ""
@@ -205,8 +205,7 @@ def _of_preview(source: Source, found: Preview) -> Iterator[str]:
     if len(found.relations) > 8:
         yield f"  and {len(found.relations) - 8} more relations"
     yield from (f"  e.g. {head} -- {relation} --> {tail}" for head, relation, tail in found.triples)
-    if found.dropped:
-        yield f"{found.dropped:,} rows are left out; kgmed graph doctor lists them"
+    yield from found.dropped[:8]
     yield from (f"unsure: {text}" for text in found.unsure)
 
 
@@ -416,15 +415,11 @@ def list_(as_json: Json = False) -> None:
         )
         made = library.combinations()
         if made:
-            screen.table(("joined for questions", "MB"), ((folder.name, f"{_size(folder):.1f}") for folder in made))
+            sizes = {f.name: sum(file.stat().st_size for file in f.rglob("*") if file.is_file()) for f in made}
+            screen.table(("joined for questions", "MB"), ((name, f"{n / 1e6:.1f}") for name, n in sizes.items()))
     elif not damaged:
         screen.warn(["no graph has been built yet; begin with: kgmed graph build hpo"])
     screen.warn(str(e) for e in damaged)
-
-
-def _size(folder: Path) -> float:
-    """The megabytes of all files of a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 @app.command()

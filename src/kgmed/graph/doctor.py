@@ -4,7 +4,7 @@ files of a graph, and traits of its content that lead to poor answers.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgmed import derived, vocabulary
 from kgmed.errors import StoreError
-from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Scope, Source
+from kgmed.graph.base import MENDED, Batches, DroppedRow, EdgeRow, NodeRow, Scope, Source
 from kgmed.graph.contradictions import Edges, counts
 from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.joining import Joiner
@@ -36,14 +36,14 @@ _ID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The beginning of a graph: how many rows were read, its kinds and relations, some triples, and what is unsure."""
+    """The beginning of a graph: how many triples were read, its kinds and relations, some of them, what is unsure."""
 
-    rows: int
+    read: int  # triples, before equal ones are merged
     whole: bool
     kinds: tuple[tuple[str, int], ...]  # kind, entities; "" = none
     relations: tuple[tuple[Relation, int], ...]  # with its edges
     triples: tuple[tuple[str, str, str], ...]  # by name
-    dropped: int
+    dropped: tuple[str, ...]  # why rows are left out or mended, how many, and in which line the first is
     unsure: tuple[str, ...]
 
 
@@ -55,7 +55,7 @@ def preview(source: Source) -> Preview | None:
     rows = source.rows()
     if isinstance(rows, Batches):
         return None
-    seen = _Seen({}, {}, [])
+    seen = _Seen({}, {}, [], {})
     for row in islice(rows, _ROWS):
         seen.rows += 1
         if isinstance(row, NodeRow):
@@ -64,10 +64,21 @@ def preview(source: Source) -> Preview | None:
         elif isinstance(row, EdgeRow):
             seen.edges.append(row)
         elif isinstance(row, DroppedRow):
-            seen.dropped += 1
+            count, first = seen.dropped.get(row.reason, (0, row.line))
+            seen.dropped[row.reason] = count + 1, first
         if len(seen.edges) >= _EDGES:
             break
     return seen.told(source)
+
+
+def left_out(reason: str, count: int, lines: Iterable[int]) -> str:
+    """Why some rows are left out or were mended, in which lines the first are.
+
+    >>> left_out("an empty field", 1, (9,)), left_out(f"{MENDED}quotes", 2, (3, 5))
+    ('rows dropped (an empty field): 1, first in line 9', 'rows mended: quotes: 2, first in line 3, 5')
+    """
+    what = f"rows {reason}" if reason.startswith(MENDED) else f"rows dropped ({reason})"
+    return f"{what}: {count:,}, first in line {', '.join(map(str, lines))}"
 
 
 @dataclass
@@ -77,8 +88,8 @@ class _Seen:
     names: dict[str, str]  # key -> name
     kinds: dict[str, str]
     edges: list[EdgeRow]
+    dropped: dict[str, tuple[int, int]]  # reason -> count, first line
     rows: int = 0
-    dropped: int = 0
 
     def told(self, source: Source) -> Preview:
         """The preview."""
@@ -92,7 +103,8 @@ class _Seen:
         whole = self.rows < _ROWS and len(self.edges) < _EDGES
         kinds = tuple(Counter(self.kinds.values()).most_common())
         unsure = tuple(self._unsure(relations, kinds))
-        return Preview(self.rows, whole, kinds, tuple(relations), samples, self.dropped, unsure)
+        dropped = tuple(left_out(reason, n, (line,)) for reason, (n, line) in self.dropped.items())
+        return Preview(len(self.edges), whole, kinds, tuple(relations), samples, dropped, unsure)
 
     def _name(self, key: str) -> str:
         return self.names.get(key) or key

@@ -62,7 +62,7 @@ def test_a_wide_table_gives_one_edge_a_name(tmp_path: Path) -> None:
         EdgeRow("Flu", "has_symptom", "Sore toe"),
         NodeRow("A (Xanax)", aliases=(Alias("A", Scope.EXACT), Alias("Xanax", Scope.BRAND))),
         EdgeRow("Flu", "need_medication", "A (Xanax)"),
-        DroppedRow("NaN", 2),
+        DroppedRow("an empty field", 2),
         TextRow("Flu", "Note", "two words"),
     ]
 

@@ -54,7 +54,7 @@ def test_a_header_names_the_columns_in_any_order(write: Write) -> None:
 
 def test_a_quoted_cell_may_hold_separators_quotes_and_line_breaks(write: Write) -> None:
     rows = list(read_triples(write('head,relation,tail\n"a, ""b""",r,"c\nd"\nnan,r,x\n')).rows())
-    assert rows == [EdgeRow('a, "b"', "r", "c\nd"), DroppedRow("NaN", 4)]
+    assert rows == [EdgeRow('a, "b"', "r", "c\nd"), DroppedRow("an empty field", 4)]
 
 
 def test_json_lines_may_carry_weight_and_references(write: Write) -> None:
@@ -64,15 +64,15 @@ def test_json_lines_may_carry_weight_and_references(write: Write) -> None:
     )
     assert list(read_triples(write(text)).rows()) == [
         EdgeRow("a", "r", "b", 0.5, (Support("PMID:1"),)),
-        DroppedRow("NaN", 3),
-        DroppedRow("NaN", 4),
+        DroppedRow("an empty field", 3),
+        DroppedRow("an empty field", 4),
     ]
 
 
 @pytest.mark.parametrize("missing", ["", "NaN", "nan", "None", "_"])
 def test_a_missing_field_drops_the_row_and_names_its_line(write: Write, missing: str) -> None:
     rows = list(read_triples(write(f"a\tr\tb\n{missing}\tr\tb\na\tr\t{missing}\n")).rows())
-    assert rows == [EdgeRow("a", "r", "b"), DroppedRow("NaN", 2), DroppedRow("NaN", 3)]
+    assert rows == [EdgeRow("a", "r", "b"), DroppedRow("an empty field", 2), DroppedRow("an empty field", 3)]
 
 
 def test_brackets_at_the_end_of_a_name_give_other_names_once(write: Write) -> None:

@@ -233,7 +233,7 @@ def _cell(path: Path, number: int, disease: str, title: str, cell: str, seen: se
         yield DroppedRow(f"{MENDED}a cell in brackets that is no list", number, path)
         cell = cell if _titled(title) in RELATIONS else cell.strip("[]").strip()
     if cell in MISSING:
-        yield DroppedRow("NaN", number)
+        yield DroppedRow("an empty field", number)
     elif _titled(title) in RELATIONS or cell.startswith("["):
         yield from _table_edges(path, number, disease, RELATIONS.get(_titled(title), title), cell, seen)
     else:
@@ -245,7 +245,7 @@ def _table_edges(path: Path, number: int, disease: str, relation: str, cell: str
     for item in parse_list(path, number, cell) if _LIST.match(cell) else _parted(cell):
         name = " ".join(item.split())
         if name in MISSING:
-            yield DroppedRow("NaN", number)
+            yield DroppedRow("an empty field", number)
             continue
         if name.endswith(")") and name not in seen:
             seen.add(name)

@@ -304,7 +304,7 @@ def _three(path: Path, rows: Iterable[tuple[int, list[str]]], *, keep: bool) -> 
         if not keep:
             head, tail = _spaced([head, tail])
         missing = head in MISSING or relation in MISSING or tail in MISSING
-        yield DroppedRow("NaN", number) if missing else EdgeRow(head, relation, tail)
+        yield DroppedRow("an empty field", number) if missing else EdgeRow(head, relation, tail)
 
 
 def _spaced(names: list[str]) -> list[str]:
@@ -353,7 +353,7 @@ def _edge(path: Path, number: int, cells: Sequence[str], *, keep: bool) -> EdgeR
     head, relation, tail, weight, source, references, *polarity = cells
     head, tail = tidy(head), tidy(tail)
     if head in MISSING or relation in MISSING or tail in MISSING:
-        return DroppedRow("NaN", number)
+        return DroppedRow("an empty field", number)
     qualifiers = (("source", source),) if source not in MISSING else ()
     named = [r.strip() for r in references.split(";") if r.strip() not in MISSING]
     support = tuple(Support(r, qualifiers) for r in named) or ((Support("", qualifiers),) if qualifiers else ())

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
-import { Completing, FactCard, factsOf, frequencyOf, link, objectOf, Reference, subjectOf, Tabs, FactsTable, Trouble, useLoaded, Wait } from "./parts.js";
+import { Completing, FactCard, factsOf, frequencyOf, keyOf, link, objectOf, Reference, subjectOf, Tabs, FactsTable, Trouble, useLoaded, Wait } from "./parts.js";
 import { Explore } from "./explore.js";
 import { Picture } from "./picture.js";
 import { currentLanguage, number, roleName, ROLE_ORDER, SAFETY, t } from "./words.js";
@@ -134,17 +134,21 @@ function RoleGroup({ graph, id, role, total, start, served, language }) {
 /** Whether the entity is the object of a fact. */
 const isBack = (triple, id) => objectOf(triple).id === id && subjectOf(triple).id !== id;
 
-/** Facts as chips: the other end, how often, and behind a click what it rests on. */
+/** Facts as chips: the other end once, how often, and behind a click what it rests on. */
 function Facts({ triples, id, served, graph }) {
   const [open, set] = useState(-1);
+  const otherOf = (triple) => (subjectOf(triple).id === id ? objectOf(triple) : subjectOf(triple));
+  const once = new Map();
+  for (const triple of triples) once.set(keyOf(otherOf(triple)), [...(once.get(keyOf(otherOf(triple))) || []), triple]);
   return html`<ul class="chips facts-list">
-    ${triples.map((triple, i) => {
-      const other = subjectOf(triple).id === id ? objectOf(triple) : subjectOf(triple);
+    ${[...once.values()].map((facts, i) => {
+      const other = otherOf(facts[0]);
+      const often = facts.map(frequencyOf).find(Boolean);
       return html`<li class=${`chip ${open === i ? "open" : ""}`}>
         ${other.id ? html`<a href=${link("graph", [graph, other.id])}>${other.name}</a>` : html`<span>${other.name}</span>`}
-        ${frequencyOf(triple) && html` <small>${frequencyOf(triple).split("; ")[0]}</small>`}
+        ${often && html` <small>${often.split("; ")[0]}</small>`}
         <button type="button" class="info" aria-expanded=${open === i ? "true" : "false"} aria-label=${`${t("fact")}: ${other.name}`} onClick=${() => set(open === i ? -1 : i)}>i</button>
-        ${open === i && html`<${FactCard} triple=${triple} graphs=${served.graphs} />`}
+        ${open === i && facts.map((triple) => html`<${FactCard} triple=${triple} graphs=${served.graphs} />`)}
       </li>`;
     })}
   </ul>`;

@@ -163,7 +163,7 @@ export function Graphs({ served, reload }) {
   return html`<div class="graphs"><h1>${t("graphsTitle")}</h1><p class="lead">${t("graphsLead")}</p>
     <div class="cards">${graphs.map((g) => html`<${Installed} key=${g.name} graph=${g} languages=${speaks[g.name] || g.language} />`)}</div>
     ${served.about.fetches && html`<${Own} can=${can} graphs=${graphs} built=${() => api.available().then(setNewer, setTrouble)} />`}
-    <section class="panel" aria-labelledby="get-more"><h2 id="get-more">${t("getMore")}</h2><p>${t("getMoreLead")}</p>
+    <section class="panel" aria-labelledby="get-more"><h2 id="get-more">${t("getMore")}</h2><p>${t(served.about.fetches ? "getMoreLead" : "getMoreRun")}</p>
       <ul class="plain-list gettable">${can.filter((g) => !graphs.some((h) => h.name === g.name) && !g.command.endsWith(" FILE")).map((g) => html`<${Gettable} key=${g.name} graph=${g} fetchOne=${served.about.fetches && fetchOne} />`)}</ul>
       ${trouble && html`<${Trouble} problem=${trouble} />`}
       <p class="hint">${t("getByHand")}</p><${Command} text="kgmed graph get NAME --from FILE" />
@@ -205,11 +205,11 @@ function Own({ can, graphs, built }) {
     ${step === "trouble" && html`<${Trouble} problem=${problem} />`}
     ${found && found.problem && html`<p class="notice" role="status">${found.problem}</p>`}
     ${rows && html`<div class="seen"><h3>${t("ownSeen")}</h3>
-      <p>${t(rows.whole ? "ownAll" : "ownFirst", number(rows.rows))}${rows.dropped > 0 && ` · ${t("ownDropped", number(rows.dropped))}`}</p>
+      <p>${t(rows.whole ? "ownAll" : "ownFirst", number(rows.read))}</p>
       <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || t("nothing")} ${number(n)}`).join(" · ")}</p>
       <p><strong>${t("ownRelations")}</strong> ${rows.relations.slice(0, 12).map(([relation, n]) => `${relation.name} ${number(n)} (${roleName(relation.role, relation.reverse)})`).join(" · ")}</p>
       <ul>${rows.triples.slice(0, 5).map((triple) => html`<li>${triple.join(" — ")}</li>`)}</ul>
-      ${rows.unsure.map((one) => html`<p class="notice">${one}</p>`)}
+      ${[...rows.dropped, ...rows.unsure].map((one) => html`<p class="notice">${one}</p>`)}
     </div>`}
     ${found && found.columns && html`<details open=${!rows}><summary>${t("ownColumns")}</summary><textarea aria-label=${t("ownColumns")} rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea>
       <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button></details>`}
@@ -218,14 +218,14 @@ function Own({ can, graphs, built }) {
   </section>`;
 }
 
-/** A graph that can be had: what it is, its licence, a button where the server may fetch it, and the command. */
+/** A graph that can be had: what it is, its licence, and a button where the server may fetch it, else the command. */
 const Gettable = ({ graph: g, fetchOne }) => html`<li>
   <p><strong>${g.name}</strong> ${g.what} <small>${[g.release, g.size ? bytes(g.size) : "", g.licence].filter(Boolean).join(" · ")}</small></p>
   ${g.here || (g.fetching && g.fetching.doing === "done")
     ? html`<p role="status">${t("serveAgain")}</p>`
     : html`${g.fetching && html`<${Fetching} graph=${g} />`}<div class="get">
         ${fetchOne && (!g.fetching || g.fetching.doing === "failed") && html`<button type="button" aria-label=${`${t("getIt")}: ${g.name}`} onClick=${() => fetchOne(g.name)}>${t("getIt")}</button>`}
-        <${Command} text=${g.command} /></div>`}
+        ${!fetchOne && html`<${Command} text=${g.command} />`}</div>`}
 </li>`;
 
 /** How far it is: bytes, then rows; or why it has failed. */
