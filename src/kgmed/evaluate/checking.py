@@ -354,14 +354,11 @@ _UNITS = re.compile(
 def _is_strange_dose(changed: str, text: str, known: Sequence[Quantity]) -> bool:
     """Whether a changed dose says what no text of it says."""
     said, was = quantities(changed), quantities(text)
-    if len(said) != len(was) or any(q.low > q.high for q in said) or any(q.low == q.high for q in _ranges(said, was)):
+    if len(said) != len(was) or any(q.low > q.high for q in said):
+        return False
+    if any(now.low == now.high and before.low < before.high for now, before in zip(said, was, strict=True)):
         return False
     return any(not any(k.holds(q) for k in known) for q in said)
-
-
-def _ranges(said: Sequence[Quantity], was: Sequence[Quantity]) -> list[Quantity]:
-    """What has become of the ranges."""
-    return [now for now, before in zip(said, was, strict=True) if before.low < before.high]
 
 
 def _holds(quantity: Quantity, percent: int) -> bool:

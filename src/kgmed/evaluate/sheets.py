@@ -82,13 +82,12 @@ def _name(sample: int, item: str, text: str) -> str:
 
 def table(of: Sequence[Sheet]) -> str:
     """The table for raters, as CSV."""
-    shown = [(s.name, csv_cell(s.question), _cell(s.knowledge), "", "") for s in of if s.name != NOTHING]
+    shown = [
+        (s.name, csv_cell(s.question), "\n".join(map(csv_cell, s.knowledge.split("\n"))), "", "")
+        for s in of
+        if s.name != NOTHING
+    ]
     return _csv(COLUMNS, shown)
-
-
-def _cell(text: str) -> str:
-    """Pieces of knowledge, each on its line, none of them a formula."""
-    return "\n".join(csv_cell(line) for line in text.split("\n"))
 
 
 def key(of: Sequence[Sheet]) -> str:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote, urljoin, urlsplit
@@ -96,14 +97,9 @@ def obtain(
             elif isinstance(file, Wheel):
                 _download(row, file, target)
             else:
-                _fetch(row, file, target, _after(done, fetching))
+                _fetch(row, file, target, partial(lambda before, new: fetching(before + new), done))
         done += file.size
         fetching(done)
-
-
-def _after(done: int, told: Callable[[int], None]) -> Callable[[int], None]:
-    """What tells the bytes of a file after those of the files before it."""
-    return lambda new: told(done + new)
 
 
 def is_file(file: File, path: Path) -> bool:

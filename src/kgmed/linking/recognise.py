@@ -197,7 +197,9 @@ class Lexicon:
         So the longer name is what is linked, asked about or not found, and never the piece.
         """
         substances = [any(m.entity.kind in SUBSTANCES for m in self.graph.lookup(text[a:b])[:1]) for a, b in places]
-        stops = _stops(text) if any(substances) and has_cjk(text) else frozenset[int]()
+        stops = frozenset[int]()  # Chinese characters that go on with no name: of cut words, and that ask (禁忌, 功效)
+        if any(substances) and has_cjk(text):
+            stops = _cjk_cuts(text).union(*(range(start, end) for start, end in asking_spans(text)))
         ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
         grown = []
         others = {a for (a, _), s in zip(places, substances, strict=True) if not s}
@@ -624,11 +626,6 @@ def _says_something(run: list[Token]) -> bool:
     content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _cut_list("qualifiers")]
     letters = sum(len(LETTER.findall(w)) for w in content)
     return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
-
-
-def _stops(text: str) -> frozenset[int]:
-    """The offsets of Chinese characters that go on with no name: of cut words, and of those that ask (禁忌, 功效)."""
-    return _cjk_cuts(text).union(*(range(start, end) for start, end in asking_spans(text)))
 
 
 def _cjk_cuts(text: str) -> frozenset[int]:

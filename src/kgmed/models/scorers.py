@@ -37,13 +37,9 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for piece in _CJK_RUN.sub(lambda m: f" {m[0]} ", normalise(text)).split():
-        found += _pairs(piece) if _CJK_RUN.match(piece) else [piece]
+        pairs = [piece[i : i + 2] for i in range(max(1, len(piece) - 1))]  # a lone character stays
+        found += pairs if _CJK_RUN.match(piece) else [piece]
     return found
-
-
-def _pairs(run: str) -> list[str]:
-    """The pairs of neighbouring characters; a lone character stays."""
-    return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +122,8 @@ def cosines(encoder: Encoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.fl
     )
     asked, facts = encoded(encoder, *map(list, numbers))
     blocks = (slice(i, i + 4096) for i in range(0, len(left), 4096))
-    return np.concatenate([_cosines(asked[left[block]], facts[right[block]]) for block in blocks])
-
-
-def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of each pair of unit rows."""
-    return np.asarray(np.einsum("ij,ij->i", left, right), np.float32)
+    cosines = [np.einsum("ij,ij->i", asked[left[block]], facts[right[block]]) for block in blocks]  # of unit rows
+    return np.concatenate(cosines).astype(np.float32, copy=False)
 
 
 def _shared(a: frozenset[str], b: frozenset[str]) -> float:

@@ -234,7 +234,8 @@ class Bolt:
         values["labels"] = list(schema.kinds)
         values["types"] = types if numbers is None else [types[i] for i in numbers if i < len(types)]
         if what in ("names", "folded"):
-            values["forms"] = sorted({form for text in values["texts"] for form in _forms(text)})
+            ways = (str, str.lower, str.upper, str.capitalize, str.title)  # how a database may write a name
+            values["forms"] = sorted({write(text) for text in values["texts"] for write in ways})
         if what == "around":
             nodes = {node: key for key, node in self.rows("numbers", ids=values["ids"])}
             values["nodes"] = list(nodes)
@@ -491,11 +492,6 @@ def _mapped_edges(schema: Schema) -> dict[str, tuple[str, ...]]:
 def _quoted(name: str) -> str:
     """A name of the mapping as Cypher writes it, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def _forms(text: str) -> set[str]:
-    """How a database may write a name; it is compared as it is written there."""
-    return {text, text.lower(), text.upper(), text.capitalize(), text.title()}
 
 
 _KEYS = {"language", "id", "name", "aliases", "description", "texts", "references", "weight", "kinds", "relations"}
