@@ -221,6 +221,7 @@ def test_values_are_completed(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "openai/" in completed("kgmed ask --llm op")
     assert "toe" in completed("kgmed graph show t")
     assert "gout" in completed("kgmed graph show toe gou")
+    assert "GOut" in completed("kgmed graph show toe GO")  # shells compare by case
 
 
 def test_every_option_stands_in_one_group_of_help() -> None:

@@ -49,13 +49,15 @@ def graph_names(incomplete: str) -> list[str]:
 
 
 def entity_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Names of entities of the graph that is named before, which go on from what is typed."""
+    """Names of entities of the graph that is named before, which go on from what is typed, as it is typed."""
     from kgmed.graph import library
     from kgmed.graph.complete import Completions
 
     names = [m.name for m in library.graphs()]
     graph = context.params.get("name", "")
-    return [c.name for c in Completions(library.load(graph))(incomplete)] if graph in names and incomplete else []
+    found = Completions(library.load(graph))(incomplete) if graph in names and incomplete else ()
+    begun = [c.name for c in found if c.name.casefold().startswith(incomplete.casefold())]
+    return list(dict.fromkeys(incomplete + name[len(incomplete) :] for name in begun))  # shells compare by case
 
 
 def _method_names(incomplete: str) -> list[str]:

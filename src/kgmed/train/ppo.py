@@ -7,6 +7,7 @@ and moves nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kgmed.errors import BadInput, UnknownName
@@ -175,7 +176,7 @@ def steps(  # noqa: PLR0913 - what training needs
         near = reference if settings.kl or step % settings.kl_every == 0 else None
         rollout = collect_rollout(policy, asked[: mine.prompts * mine.samples], reward, mine, own, near)
         losses = [row for _ in range(mine.epochs) for row in _epoch(policy, rollout, mine, optimizer, own)]
-        row = {"step": step, **rollout_row(rollout, named), **{k: _mean([row[k] for row in losses]) for k in losses[0]}}
+        row = {"step": step, **rollout_row(rollout, named), **{k: fmean(row[k] for row in losses) for k in losses[0]}}
         yield row if near is not None else {k: v for k, v in row.items() if k != "kl"}
 
 
@@ -312,7 +313,3 @@ def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settin
 def spans(rows: Sequence[int], size: int) -> Iterator[list[int]]:
     """The rows, so many at a time."""
     return (list(rows[i : i + size]) for i in range(0, len(rows), size))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
