@@ -127,7 +127,7 @@ function RoleGroup({ graph, id, role, total, start, served, language }) {
     <summary><h3 class=${SAFETY.includes(role) ? "safety" : ""}>${sides.map(([, back]) => roleName(role, back)).join(" / ") || roleName(role)} <small>${number(total)}</small></h3></summary>
     ${sides.map(([triples, back]) => html`${sides.length > 1 && html`<h4>${roleName(role, back)}</h4>`}<${Facts} triples=${triples} id=${id} served=${served} graph=${graph} />`)}
     ${trouble && html`<${Trouble} problem=${trouble} again=${load} />`}
-    ${total > shown.length && (!state.all || state.next !== null) && html`<button type="button" class="quiet" onClick=${unfold}>${t("more", number(total - shown.length))}</button>`}
+    ${total > shown.length && (!state.all || state.next !== null) && html`<button type="button" class="quiet" onClick=${unfold}>${t("moreFacts", number(total - shown.length))}</button>`}
   </details>`;
 }
 

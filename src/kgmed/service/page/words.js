@@ -34,6 +34,7 @@ export const WORDS = {
   print: ["Print", "打印"],
   close: ["Close", "关闭"],
   more: ["{n} more", "还有 {n} 项"],
+  moreFacts: ["{n} more facts", "还有 {n} 条事实"],
   fewer: ["Show fewer", "收起"],
   nothingThere: ["No such page.", "没有这个页面。"],
   backToAsk: ["Ask a question", "去提问"],
