@@ -82,11 +82,9 @@ def _name(sample: int, item: str, text: str) -> str:
 
 def table(of: Sequence[Sheet]) -> str:
     """The table for raters, as CSV."""
-    shown = [
-        (s.name, csv_cell(s.question), "\n".join(map(csv_cell, s.knowledge.split("\n"))), "", "")
-        for s in of
-        if s.name != NOTHING
-    ]
+    real = [s for s in of if s.name != NOTHING]
+    cells = ["\n".join(map(csv_cell, s.knowledge.split("\n"))) for s in real]
+    shown = [(s.name, csv_cell(s.question), cell, "", "") for s, cell in zip(real, cells, strict=True)]
     return _csv(COLUMNS, shown)
 
 

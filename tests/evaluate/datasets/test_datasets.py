@@ -456,6 +456,7 @@ OWN = [
     ({"question": "Which?", "option_a": "x", "answer": "A"}, "has the field 'option_a', which is not understood"),
     ({"question": "Which?", "options": {"A": "x", "B": "y"}, "answer": "B", "id": "q"}, ""),
     ({"question": "Why?", "texts": ["so"]}, ""),
+    ({"question": "Why?", "answer": "so"}, ""),  # as in a table
     ({"question": " "}, "has no question"),
     ({"question": "Which?", "options": {"A": "x"}, "answer": "B"}, "no letter of its options"),
     ({"question": "Which?", "options": ["x"]}, "no object of letter and text"),

@@ -152,6 +152,8 @@ def _item(file: Path, line: int, row: dict[str, Any]) -> Item:
     choices = row.get("options") or {}
     if not isinstance(choices, dict) or not all(isinstance(t, str) for t in choices.values()):
         raise SourceError(file, line, "has options that are no object of letter and text", MEND)
+    if not choices and not row.get("texts"):  # as in a table
+        row = {**row, "answer": "", "texts": [row["answer"]] if row.get("answer") else []}
     right = answer_letters(str(row.get("answer") or ""))
     if row.get("answer") and not (right and {*right} <= {*choices}):
         raise SourceError(file, line, f"has the answer {row['answer']!r}, which is no letter of its options", MEND)
