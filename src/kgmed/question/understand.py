@@ -268,7 +268,8 @@ class Trained:
 
     def _named(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
         """What the question names; a name of which a part alone was linked is one that was not found."""
-        named = list(_compounds(text, _named(text, mentions, links)))[::-1]
+        named = _named(text, mentions, links)
+        named = list(_compounds(text, named))[::-1] if has_cjk(text) else named
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
@@ -485,11 +486,6 @@ def _outright(text: str, named: Sequence[Named], places: Sequence[Place]) -> lis
     return [] if any(refers) else inside
 
 
-def _before(at: int, there: Sequence[tuple[Named, str]]) -> Named | None:
-    """The last thing before a place."""
-    return max((n for n, _ in there if n.spans[0][1] <= at), key=lambda n: n.spans, default=None)
-
-
 def _ask(
     intent: Intent,
     named: Sequence[Named],
@@ -509,9 +505,9 @@ def _ask(
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
     if kinds is ILL:
-        measured = {_before(c.span[0], there) for c in narrowed if c.kind == "value"}  # a sign of what is treated
         of_ill = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
-        there = [(n, slot) for n, slot in of_ill if n not in measured] or of_ill
+        measured = {c.span[0] for c in narrowed if c.kind == "value"}  # a sign of what is treated
+        there = [(n, slot) for n, slot in of_ill if measured.isdisjoint((n.spans[0][1], n.spans[0][1] + 1))] or of_ill
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
