@@ -43,6 +43,21 @@ TOLD = {
         "my wife's right arm and leg stopped obeying her this morning",
         "我爸突然右边胳膊腿没劲",
         "突然左半边身子没知觉",
+        "老人80岁中风了怎么办",
+        "外公刚刚脑梗发作，现在怎么办",
+        "grandma is having a stroke, ambulance is 40 minutes away",
+        "My 83 year old mother had a stroke this morning, what do we do?",
+    ),
+    "allergy": (
+        "my tongue is swelling after taking penicillin",
+        "my throat is closing up after amoxicillin",
+        "Half an hour after the co-amoxiclav her eyelids and lips were swollen and she is struggling to breathe",
+        "ate a mango and now my mouth is swelling and it is hard to swallow",
+        "Started Keflex today and now my lips look like balloons and I'm wheezing",
+        "吃了头孢喉咙肿了喘不上气",
+        "女儿吃了退烧药嘴唇舌头都肿了",
+        "刚吃了阿奇霉素就觉得嗓子被堵住，呼吸费劲",
+        "阿莫西林吃完嘴唇肿成香肠了，怎么办",
     ),
     "fit": ("宝宝3岁一直发高烧抽搐怎么办", "my 2 year old has a high fever and is having a seizure"),
     "self-harm": ("I have been planning to end it all tonight", "活着没意思，想从楼上跳下去"),
@@ -62,6 +77,14 @@ NONE = (
     "colchicine, help",
     "秋水仙碱怎么办？",
     "芬太尼贴剂多久换一次",
+    "does enalapril make the tongue swell?",
+    "I am allergic to penicillin, can I take cefalexin?",
+    "throat hurts after starting doxycycline",
+    "腮腺炎脸肿吃头孢几天能好",
+    "吃虾会引起喉头水肿吗",
+    "My mother had a stroke in May and is in rehab. What can she eat?",
+    "老人中风半年了，说话还不清楚怎么办",
+    "I have had lupus for years and I would love to know if it will ever go away",
 )
 
 
@@ -80,4 +103,5 @@ def test_what_is_near_an_emergency_is_none(text: str) -> None:
 def test_the_frames_make_rows_of_known_kinds_in_both_languages() -> None:
     rows = list(written_out(frames_of()))
     assert len(rows) > 1500
+    assert not any(set(text) & set("{}|") for _, text in rows)
     assert {kind for kind, _ in rows} == {*ALONE, "breath", "none"}
