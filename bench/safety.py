@@ -43,7 +43,7 @@ from kgmed.graph import library
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.graph.contradictions import TREATMENTS, contradictions, warnings_of
 from kgmed.question.emergency import ALONE, emergency
-from kgmed.records import NOT_FOR, VERDICT, Evidence, Link, Mention, Query, Question, Role
+from kgmed.records import BY_REASON, VERDICT, Evidence, Link, Mention, Query, Question, Role
 from kgmed.steps.family import MEDICINES, medicines_of
 from kgmed.steps.retrieve import First
 
@@ -358,7 +358,7 @@ def _wrong(e: Sequence[Evidence], illness: str, own: Set[tuple[str, str]], slips
 
 def warned_of(evidence: Sequence[Evidence]) -> set[str]:
     """The medicines of which some evidence warns."""
-    return {x.id for e in evidence if e.kind == "warning" for x in (e.about if e.id == NOT_FOR else e.about[:1])}
+    return {x.id for e in evidence if e.kind == "warning" for x in (e.about if e.id in BY_REASON else e.about[:1])}
 
 
 def listed_in(evidence: Sequence[Evidence]) -> set[str]:

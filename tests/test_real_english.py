@@ -37,6 +37,8 @@ SAID = [  # question, what is said, what is not
     ("I am allergic to sulfa drugs, can I take sulfamethoxazole?", ["Not for this patient"], ["no proof"]),
     ("I am not allergic to sulfa drugs. Can I take sulfamethoxazole?", [], ["Not for this patient"]),
     ("I am allergic to penicillin. What antibiotics can I take?", [], ["given for"]),
+    # what stays in a list and is risky for this patient is named, also where the list is long
+    ("I am allergic to cefaclor. What can I take for pneumonia?", ["linezolid", "With care", "Amoxicillin"], []),
     # what is not known to suit is said in an answer of any length
     ("What can I take for acne while pregnant?", ["Sparfloxacin Tablets", "Which of these suit"], []),
     # of what treats an illness the medicines of the class that is asked for

@@ -47,6 +47,8 @@ def new_id() -> str:
 
 CARE = "care in this patient"  # the id of a warning of what a label says of an illness or medicine that is told
 NOT_FOR = "not for this patient"  # the id of the warning that names what was taken out of an answer
+WITH_CARE = "with care in this patient"  # the id of the warning that names what stays, by what is told of the patient
+BY_REASON = (NOT_FOR, WITH_CARE)
 
 
 @dataclass(frozen=True, slots=True)

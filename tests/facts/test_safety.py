@@ -11,7 +11,20 @@ from kgmed.facts.plan import PatientGate
 from kgmed.facts.safety import NamedAgainst, NotForThisPatient, Warned
 from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient
 from kgmed.graph.store.store import Store
-from kgmed.records import CARE, NOT_FOR, VERDICT, Evidence, Link, Query, Question, Relation, Role, Triple
+from kgmed.records import (
+    CARE,
+    NOT_FOR,
+    VERDICT,
+    WITH_CARE,
+    Evidence,
+    Link,
+    Mention,
+    Query,
+    Question,
+    Relation,
+    Role,
+    Triple,
+)
 from role_graph import RoleGraph
 
 RELATIONS = (
@@ -23,6 +36,7 @@ RELATIONS = (
     Relation("interacts with", Role.INTERACTS),
     Relation("dose", Role.DOSAGE),
     Relation("good food", Role.FOOD),
+    Relation("can cause", Role.ADVERSE),
 )
 FEVER = ["aspirin", "ibuprofen", "cold mix", "zaltoprofen", "herbal tea", "tonic", "rest"]
 ROWS = [
@@ -154,6 +168,58 @@ def test_an_interaction_that_does_not_forbid_keeps_the_medicine_and_brings_its_w
     found = passed(frame(Patient(takes=(thing("warfarin"),))), treatments())
     assert "herbal tea" in left(found)
     assert [e.about[0].name for e in found if e.kind == "warning" and e.id != NOT_FOR] == ["herbal tea"]
+
+
+_OTHERS = ["ibuprofen", "celecoxib", "aminopyrine"]
+CLASSES = RoleGraph(
+    [
+        *((name, "treats", "fever") for name in ("amoxicillin", "ampicillin", "tylosin", "ibuprofen", "celecoxib")),
+        *(("aminopyrine", "treats", illness) for illness in ("fever", "gout")),
+        ("ibuprofen", "can cause", "asthma"),
+        ("aminopyrine", "can cause", "Bronchospasm"),
+        ("amoxicillin", "can cause", "gout"),
+    ],
+    RELATIONS,
+    {
+        "drug": ["amoxicillin", "ampicillin", "mezlocillin", "azlocillin", "cefaclor", "tylosin", *_OTHERS],
+        "disease": ["fever", "asthma", "gout"],
+    },
+    texts=[
+        ("mezlocillin", "must not", "对头孢菌素类过敏者禁用"),
+        ("azlocillin", "must not", "Not in allergy to cephalosporins"),
+        ("celecoxib", "must not", "对磺胺过敏者禁用"),  # of one of its class alone
+        ("ampicillin", "care with", "对头孢菌素类过敏者慎用"),
+    ],
+    isolated=["mezlocillin", "azlocillin", "cefaclor"],
+)
+
+
+@pytest.mark.parametrize(
+    ("patient", "named"),
+    [
+        ({"allergic_to": ["cefaclor"]}, {"amoxicillin", "ampicillin"}),
+        ({"allergic_to": ["sulfonamides"]}, set()),
+        ({"has": ["asthma"]}, {"ibuprofen", "aminopyrine"}),
+        ({"has": ["gout"]}, {"amoxicillin"}),
+        ({}, set()),
+    ],
+)
+def test_what_stays_is_named_where_its_class_is_forbidden_or_it_can_cause_what_the_patient_has(
+    patient: dict[str, list[str]], named: set[str]
+) -> None:
+    has, allergic = (tuple(_in(CLASSES, name) for name in patient.get(key, ())) for key in ("has", "allergic_to"))
+    rows = [t for t in map(CLASSES.triple, range(CLASSES.adjacency.edges)) if t.tail.name == "fever"]
+    piece = Evidence("fever ← treats", "neighbours", tuple(rows), (CLASSES.entity("fever"),), 1.0)
+    asked = Frame((Ask(Intent.TREATMENT, (_in(CLASSES, "fever"),)),), patient=Patient(has=has, allergic_to=allergic))
+    found = NotForThisPatient(CLASSES)(Query(Question(""), frame=asked), [piece])
+    assert {e.name for piece in found if piece.id == WITH_CARE for e in piece.about} == named
+    assert all(piece.triples for piece in found if piece.id == WITH_CARE)
+    assert left(found) == {t.subject.name for t in rows} - taken_out(found)
+
+
+def _in(graph: RoleGraph, name: str) -> Named:
+    links = tuple(Link(Mention(name, name, -1, -1), m.entity, 1.0, "exact") for m in graph.lookup(name)[:1])
+    return Named((name,), links[0].entity.kind if links else "drug", links=links)
 
 
 def test_what_is_treated_is_no_reason_unless_the_medicine_itself_is_forbidden_in_it() -> None:

@@ -29,7 +29,7 @@ from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, language_of, lazily
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped, is_emergency, is_malignant
-from kgmed.records import CARE, NOT_FOR, Answer, Context, Evidence, Query, Role, Run, Triple, is_verdict
+from kgmed.records import BY_REASON, CARE, NOT_FOR, Answer, Context, Evidence, Query, Role, Run, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.show_run import bracketed, entities_of, named_in
 from kgmed.steps import phrase
@@ -184,7 +184,7 @@ class Reading:
         if self.abstains:
             return [*lines, *self.missing()] or [line(self._nothing())]
         kept = [*self._not_for(), *self.missing()]  # for these, and for what is not known to suit, there is always room
-        shown = self._fitting(self.body(), [*lines, *kept])
+        shown = self._fitting(self.body(), [*lines, *kept], first=not lines)
         warned = self._fitting(self._warnings(), [*lines, *shown, *kept])
         return [*lines, *shown, *kept, *warned, *self._unsuited()]
 
@@ -193,15 +193,15 @@ class Reading:
         out = any(ask.intent.out_of_scope for ask in self.frame.asks)
         return self.speech.say("verdict.service" if out else "note.nothing")
 
-    def _fitting(self, lines: Iterable[Line], before: Sequence[Line]) -> list[Line]:
-        """The lines for which there is room, the first of an answer in any case."""
+    def _fitting(self, lines: Iterable[Line], before: Sequence[Line], *, first: bool = False) -> list[Line]:
+        """The lines for which there is room; the first one `first`, or of an answer, in any case."""
         kept: list[Line] = []
         left, most = self.speech.size("answer") - sum(len(row.text) for row in before), LINES - len(before)
         for row in lines:
             if row.total:
                 shown = sum(k.text.startswith(_ITEM) for k in kept)
                 row = line(self.speech.say("note.and_more", count=row.total - shown))
-            if (len(row.text) <= left and len(kept) < most) or not (kept or before):
+            if (len(row.text) <= left and len(kept) < most) or not (kept or (before and not first)):
                 kept.append(row)
                 left -= len(row.text)
         return kept
@@ -414,14 +414,14 @@ class Reading:
         return [*(self.speech.say(f"people.{g}") for g in patient.groups[:1]), *(n.names[0] for n in beside[:2])]
 
     def _not_for(self) -> Iterator[Line]:
-        """What was taken out because it is forbidden for this patient, and why."""
-        forbidden = [(i, e) for i, e in self.rows if e.kind == "warning" and e.id == NOT_FOR]
+        """What was taken out because it is forbidden for this patient, what stays with care alone, and why."""
+        forbidden = [(i, e) for i, e in self.rows if e.kind == "warning" and e.id in BY_REASON]
         yield from (line(clipped(e.text, self.speech.size("answer") // 3), [i]) for i, e in forbidden)
 
     def _warnings(self) -> Iterator[Line]:
         """The first warnings that fit the patient, and how many more there are; all stay in the evidence."""
         speech, say = self.speech, self.speech.say
-        warned = [(i, e) for i, e in self.rows if e.kind == "warning" and e.id != NOT_FOR]
+        warned = [(i, e) for i, e in self.rows if e.kind == "warning" and e.id not in BY_REASON]
         told = [(i, e, mine) for i, e in warned if (mine := self.fitting_warnings(e))]
         said = [(i, e, text) for i, e, mine in told if (text := self._warned(mine))]
         said.sort(key=lambda row: (not self._of_people(row[1]), speech.foreign(speech.name(row[1].about[0]))))

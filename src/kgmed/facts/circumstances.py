@@ -16,7 +16,7 @@ from kgmed.language.labels import GROUPS, GROWN, OLD, Level, is_local, level_of,
 from kgmed.language.particulars import circumstances_of, people_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
-from kgmed.steps.family import MEDICINES, Family, class_patterns, medicines_of, substance
+from kgmed.steps.family import MEDICINES, Family, class_patterns, classes_by_name, medicines_of, substance
 from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
@@ -118,7 +118,7 @@ def groups_of(patient: Patient) -> dict[int, float | None]:
     return {GROUPS.index(g): age if g == "children" and young else None for g in said}
 
 
-_AGES = {"newborn": 0.1, "infant": 1.0}  # years: 28 days by WHO; infants are in their first year
+_AGES = {"newborn": 0.077, "infant": 1.0}  # years: 28 days by WHO; infants are in their first year
 
 
 def reaches(group: int, below: float, groups: Mapping[int, float | None]) -> bool:
@@ -152,6 +152,10 @@ class Told:
         if warning.id:
             return (Level.FORBIDS if warning.contraindication else Level.CARE) if warning.id in ids else Level.SILENT
         return level_of(warning.text, self.pattern, contraindication=warning.contraindication, allergy=allergy)
+
+    def forbids_in(self, warning: Warning) -> bool:
+        """Whether a text forbids a medicine with an allergy to the thing."""
+        return not warning.id and self.level(warning, frozenset(), allergy=True) is Level.FORBIDS
 
 
 @dataclass(frozen=True)
@@ -245,6 +249,27 @@ def _nodes(graph: LocalGraph, names: Sequence[str], link: Link | None) -> list[i
         else [Link(Mention(n, n, -1, -1), m.entity, 1.0, "exact") for n in names for m in graph.lookup(n)]
     )
     return list(dict.fromkeys(graph.number(e.id) for x in links for e in Family(graph).twins(x)))
+
+
+# --- Classes of medicines that labels forbid with an allergy to another class.
+
+_SEVERAL = 2  # ours: substances of a class whose labels must say so
+
+
+@lru_cache(maxsize=256)
+def against_classes(graph: LocalGraph, allergen: Told) -> dict[int, list[tuple[int, str]]]:
+    """By class, of which the allergen is none, the medicines and texts of labels that forbid it with the allergy.
+
+    Cephalosporins and penicillins: what the labels of several substances of a class say asks for care with the others.
+    """
+    table, found = warnings_of(graph), dict[int, list[tuple[int, str]]]()
+    texts = [(n, w.text) for n in table.nodes for w in table.of(n) if allergen.forbids_in(w)]
+    for node, text in texts:
+        for row in classes_by_name(graph.at(node).name):
+            if class_patterns()[row][2] not in allergen.stems:
+                found.setdefault(row, []).append((node, text))
+    named = {row: {substance(graph.at(n).name) for n, _ in said} for row, said in found.items()}
+    return {row: said for row, said in found.items() if len(named[row]) >= _SEVERAL}
 
 
 # --- The triples behind a verdict.

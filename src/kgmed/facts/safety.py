@@ -14,6 +14,7 @@ from kgmed.facts.circumstances import (
     CHILDREN,
     Circumstances,
     Told,
+    against_classes,
     circumstances,
     forbidden_groups,
     group_texts,
@@ -27,12 +28,13 @@ from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_wit
 from kgmed.graph.contradictions import WARNS, contradictions, warnings_of
 from kgmed.graph.store.store import Store
 from kgmed.language.labels import GROUPS, Level, for_children, level_of, route, says_unknown
-from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations
+from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import (
     CARE,
     NOT_FOR,
     VERDICT,
+    WITH_CARE,
     Entity,
     Evidence,
     Link,
@@ -45,7 +47,7 @@ from kgmed.records import (
 )
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import name_of, named
-from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.steps.family import MEDICINES, Family, classes_by_name, medicines_of, substance
 from kgmed.steps.retrieve import told
 from kgmed.stop import check_stop
 
@@ -119,6 +121,7 @@ _OPEN = ("none", "yes", "caution", "other", "unknown", "lacking")  # verdicts by
 _SHOWN = 6  # ours: medicines that are named for one reason
 _PRODUCTS = 12  # ours: labels of a substance that are read for what it has no label of its own
 _SHARE = 4  # ours: a substance is forbidden by its products where at least a fourth of those read say so
+_CITED = 2  # ours: labels of others that are named for one caution
 _LEFT = re.compile(r", … \(\+(\d{1,9})\)")
 
 
@@ -136,6 +139,7 @@ class _Found:
 
     reasons: dict[Entity, tuple[Reason, ...]] = field(default_factory=dict)
     care: dict[Entity, tuple[Triple, ...]] = field(default_factory=dict)
+    risks: dict[Entity, tuple[Reason, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class NotForThisPatient:
         kept = [piece for e in evidence for piece in _passed(e, found)]
         kept = list(_asked({drug: judge.of_asked(drug, frame) for drug in asked}, kept, found, say))
         kept += list(self._nothing_left(evidence, kept, found, say))
-        return _once([*kept, *_warnings(found, frame, say), *_care(found)])
+        return _once([*kept, *_warnings(found, say), *_care(found)])
 
     def _nothing_left(
         self, before: Sequence[Evidence], kept: Sequence[Evidence], found: _Found, say: Catalogue
@@ -306,14 +310,20 @@ class _Gate:
         self._groups = forbidden_groups(graph) if told.groups else {}
         self._ids = {t: frozenset(graph.at(n).id for n in t.nodes) for t in (*told.illnesses, *told.taken)}
         self._by_taken = [(t, self._forbidding(t)) for t in told.taken]
+        self._of_classes = [(t, *row) for t in told.allergens for row in against_classes(graph, t).items()]
+        self._harms = [(t, t.nodes | _nodes_of(graph, worsened_by(t.name))) for t in told.had]
 
     def __call__(self, drug: Entity, found: _Found) -> None:
         """Note why a medicine of the answer is not for this patient, and what asks for care."""
         ends = list(self.given[drug])
         if reasons := self._why(drug, ends):
             found.reasons[drug] = tuple(dict.fromkeys(reasons))
-        elif cautions := self._cautions(self.graph.number(drug.id), frozenset(map(self.graph.number, ends))):
+            return
+        key = self.graph.number(drug.id), frozenset(map(self.graph.number, ends))
+        if cautions := self._cautions(*key):
             found.care[drug] = cautions
+        if risks := tuple(self._risks(*key)):
+            found.risks[drug] = risks
 
     def of_asked(self, drug: Entity, frame: Frame) -> tuple[Reason, ...]:
         """Why a medicine that is asked about is not for the patient, whatever the graph gives it for."""
@@ -427,11 +437,38 @@ class _Gate:
     def _cautions(self, node: int, treated: frozenset[int]) -> tuple[Triple, ...]:
         """The interactions of a medicine with what is taken, and where its label asks for care in an illness had."""
         edges = (edge for other, edge in self._ties.get(node, ()) if other in self._taken)
-        ill = [(t, self._ids[t]) for t in self.told.had if not t.nodes & treated]
-        labels = warnings_of(self.graph).of(node) if ill else ()
-        said = {w.text for w in labels if any(t.level(w, ids) is Level.CARE for t, ids in ill)}
+        told = [(t, self._ids[t], False) for t in self.told.had if not t.nodes & treated]
+        told += [(t, frozenset[str](), True) for t in self.told.allergens]
+        labels = warnings_of(self.graph).of(node) if told else ()
+        said = {w.text for w in labels if any(t.level(w, ids, allergy=a) is Level.CARE for t, ids, a in told)}
         own = triples_of(self.graph, node, said) if said else []
         return (*map(self.graph.triple, dict.fromkeys(edges)), *own)
+
+    def _risks(self, node: int, treated: frozenset[int]) -> Iterator[Reason]:
+        """What a medicine can cause that the patient has, and an allergy with which labels forbid its class."""
+        for thing, acts in self._harms:
+            if not thing.nodes & treated and (edges := self._caused(node, acts)):
+                yield Reason(self.say("safety.worse", one=thing.name), tuple(map(self.graph.triple, edges)))
+        rows = classes_by_name(self.graph.at(node).name) if self._of_classes else ()
+        for thing, row, said in self._of_classes:
+            if row in rows:
+                triples = [t for n, text in said[:_CITED] for t in triples_of(self.graph, n, {text})]
+                yield Reason(self.say("safety.class_allergy", one=thing.name), tuple(triples))
+
+    def _caused(self, node: int, acts: Collection[int]) -> list[int]:
+        """The edges by which a medicine can cause one of some things, where enough labels of its substance say so."""
+        name = self.graph.at(node).name
+        bare = substance(name) == name.casefold()
+        labels = medicines_of(self.graph).get(name.casefold(), (node,)) if bare else (node,)
+        hops = ByRole(self.graph, Role.ADVERSE).objects(labels)
+        rows = [row for row in zip(*(column.tolist() for column in hops), strict=True) if row[1] in acts]
+        found = {origin: edge for origin, _, edge in rows if edge not in contradictions(self.graph).edges}
+        return list(found.values())[:_CITED] if _SHARE * len(found) >= len({*hops.origin.tolist()}) else []
+
+
+def _nodes_of(graph: LocalGraph, names: Iterable[str]) -> frozenset[int]:
+    """The entries of some names."""
+    return frozenset(graph.number(m.entity.id) for name in names for m in graph.lookup(name))
 
 
 def _ties(graph: LocalGraph, role: Role, nodes: Sequence[int], *, both: bool) -> dict[int, list[tuple[int, int]]]:
@@ -517,18 +554,20 @@ def _by_vocabulary(names: Iterable[str], frame: Frame) -> str:
     return say("safety.not_for", facts=say.list(facts)) if facts else ""
 
 
-def _warnings(found: _Found, frame: Frame, say: Catalogue) -> Iterator[Evidence]:
-    """One piece that names what is not for this patient, by reason."""
-    if not found.reasons:
-        return
-    by_reason: dict[str, list[Entity]] = {}
-    for drug, reasons in found.reasons.items():
-        for reason in reasons:
-            by_reason.setdefault(reason.text, []).append(drug)
-    facts = [_fact(text, list(dict.fromkeys(drugs)), say) for text, drugs in by_reason.items()]
-    triples = dict.fromkeys(t for reasons in found.reasons.values() for r in reasons for t in r.triples)
-    text = say("safety.not_for", facts=say.list(facts))
-    yield Evidence(text, "warning", tuple(triples), tuple(found.reasons), 1.0, NOT_FOR)
+def _warnings(found: _Found, say: Catalogue) -> Iterator[Evidence]:
+    """One piece that names what is not for this patient, and one what is with care alone, by reason."""
+    for by_drug, key, name in (
+        (found.reasons, "safety.not_for", NOT_FOR),
+        (found.risks, "safety.with_care", WITH_CARE),
+    ):
+        by_reason: dict[str, list[Entity]] = {}
+        for drug, reasons in by_drug.items():
+            for reason in reasons:
+                by_reason.setdefault(reason.text, []).append(drug)
+        facts = [_fact(text, list(dict.fromkeys(drugs)), say) for text, drugs in by_reason.items()]
+        triples = dict.fromkeys(t for reasons in by_drug.values() for r in reasons for t in r.triples)
+        if facts:
+            yield Evidence(say(key, facts=say.list(facts)), "warning", tuple(triples), tuple(by_drug), 1.0, name)
 
 
 def _fact(reason: str, drugs: Sequence[Entity], say: Catalogue) -> str:

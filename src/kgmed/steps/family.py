@@ -248,7 +248,7 @@ class Family:
     def _rows(self, link: Link) -> list[int]:
         """The rows of `stem_classes` of which a medicine is one by its names."""
         names = {link.entity.name, *(name for node in self._twins(link) for name in self._said(node))}
-        return sorted({i for name in names for i in _classes_by_name(name)})
+        return sorted({i for name in names for i in classes_by_name(name)})
 
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
@@ -324,7 +324,7 @@ class Family:
         named = [link.entity, *(t for t in ties if t.kind == link.entity.kind or link.score >= _SURE)]
         said = [m.entity for name in names for m in self.graph.lookup(name)]
         said += [m.entity for name in names for m in self._illness(name, link.entity.kind)]
-        own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said])}
+        own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said]) if e.id}
         same = ByRole(self.graph, Role.SAME_AS)
         found: dict[int, tuple[Triple, ...]] = dict(own)
         for hops in (same.objects(list(own)), same.subjects(list(own))):
@@ -611,7 +611,7 @@ def class_patterns() -> tuple[tuple[re.Pattern[str], ...], ...]:
 
 
 @vocabulary.kept(1 << 14)
-def _classes_by_name(name: str) -> tuple[int, ...]:
+def classes_by_name(name: str) -> tuple[int, ...]:
     """The numbers of `stem_classes` of which a medicine of that name is one."""
     return tuple(i for i, (_, _, stem) in enumerate(class_patterns()) if stem.search(name))
 
