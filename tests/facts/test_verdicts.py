@@ -80,6 +80,7 @@ TEXTS = [
     ("aspirin", "care with", "Use with care in asthma."),
     ("metformin", "care with", "Keep out of the reach of children."),
     ("metformin", "care with", "Never with alcoholic drinks."),
+    ("metformin", "care with", "本品可与牛奶同服。"),
     ("esmolol", "care with", "With care in measles."),
     ("cefoperazone", "must not", "No alcohol for a week."),
     ("propranolol", "must not", "Do not use in tremor."),
@@ -214,6 +215,10 @@ def test_what_is_drunk_beside_a_medicine_is_found_in_its_texts_and_in_those_of_i
     assert (no.id, "alcoholic" in no.text) == ("no", True)
     [alike] = judged(Intent.SAFETY, "cefalexin", "beer")
     assert (alike.id, "cefoperazone" in alike.text) == ("class", True)
+
+
+def test_a_text_that_says_that_a_medicine_may_be_taken_with_something_is_no_warning() -> None:
+    assert [e.id for e in judged(Intent.SAFETY, "metformin", "牛奶")] == ["none"]
 
 
 def test_others_of_the_class_are_a_caution_and_their_interactions_none() -> None:

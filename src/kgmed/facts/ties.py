@@ -13,7 +13,7 @@ from kgmed.frame import Ask, Frame, Named
 from kgmed.graph.base import LocalGraph, Scope, names_of, unique_numbers
 from kgmed.graph.contradictions import contradictions
 from kgmed.language import lay
-from kgmed.language.labels import is_effect
+from kgmed.language.labels import is_effect, permits
 from kgmed.language.particulars import DRINKS, PEOPLE, People, circumstances_of, clauses_about, forbids, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Mention, Role, Status, Triple
@@ -255,7 +255,7 @@ class Ties:
         ]
 
     def naming(self, entries: Ways, other: Thing, *, along: bool = True) -> Iterator[Tie]:
-        """The texts of some entries that name a thing."""
+        """The texts of some entries that name a thing, but those that say that it may be taken with it."""
         if not (pattern := self._pattern(other)):
             return
         of_allergy = any(word in other.words for word in rules()["allergy"]["words"])
@@ -263,7 +263,7 @@ class Ties:
         for place, (node, why) in enumerate(entries.items()):
             for t in self.graph.attributes(self.graph.at(node).id):
                 text = t.tail.name if of_allergy or other.allergy else clause.sub("", t.tail.name)
-                if clauses_about(text, pattern) and (said := clauses_about(t.tail.name, pattern)):
+                if clauses_about(text, pattern) and (said := clauses_about(t.tail.name, pattern)) and not permits(said):
                     places = list(pattern.finditer(said))
                     within = not any(self._is_itself(said, m, own) for m in places)
                     cost = 10 * len(why) + float(np.log1p(place)) + 1

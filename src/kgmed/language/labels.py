@@ -90,6 +90,11 @@ def is_effect(sentence: str, start: int) -> bool:
     return _pattern("predicates", "effect").search(sentence, 0, start) is not None
 
 
+def permits(text: str) -> bool:
+    """Whether a text says that a medicine may be taken together with something."""
+    return bool(_pattern("predicates", "permits").search(text))
+
+
 def _last(before: str) -> re.Match[str] | None:
     return next(iter(reversed(list(_predicates().finditer(before)))), None)
 

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 
 from kgmed.language.text import lazily, pattern_of
@@ -73,22 +73,25 @@ def _reaches(sentence: re.Match[str], taken: Spans) -> Iterator[tuple[int, int]]
     """The denied stretches of a sentence, as places in the whole text."""
     check_stop()
     text, offset = sentence.group(), sentence.start()
+    for reach, triggers in zip((_forward, _backward), _triggers(text), strict=True):
+        acts = [m for m in triggers if not taken.meet(m.start() + offset, m.end() + offset)]
+        yield from ((a + offset, b + offset) for a, b in reach(text, acts)) if acts else ()
+
+
+@lru_cache(maxsize=256)
+def _triggers(text: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """What in a sentence denies what stands behind it, and what stands before it; one that is repeated is read once."""
     pseudo = Spans([m.span() for m in _pattern("pseudo").finditer(text)])
-
-    def acts(m: re.Match[str]) -> bool:
-        return not (pseudo.meet(*m.span()) or taken.meet(m.start() + offset, m.end() + offset))
-
-    yield from (
-        (a + offset, b + offset)
-        for a, b in _forward(text, [m for m in _pattern("denies_behind").finditer(text) if acts(m)])
+    behind, before = (_pattern(name).finditer(text) for name in ("denies_behind", "denies_before"))
+    return (
+        [m for m in behind if not pseudo.meet(*m.span())],
+        [m for m in before if not (m["idle"] or pseudo.meet(*m.span()))],
     )
-    after = [m for m in _pattern("denies_before").finditer(text) if not m["idle"] and acts(m)]
-    yield from ((a + offset, b + offset) for a, b in _backward(text, after))
 
 
 def _forward(text: str, triggers: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
     """What each trigger denies behind it: all up to a new statement, or a Chinese comma, or the sentence's end."""
-    ends = [m.start() for m in _pattern("new_from").finditer(text)] if triggers else []
+    ends = [m.start() for m in _pattern("new_from").finditer(text)]
     for m in triggers:
         place = bisect_left(ends, m.end())
         yield m.end(), ends[place] if place < len(ends) else len(text)
@@ -100,8 +103,8 @@ def _backward(text: str, triggers: Sequence[re.Match[str]]) -> Iterator[tuple[in
     Of one thing ("X was ruled out") it is what follows the last comma or "and"; of several ("X, Y and Z were
     absent") all since the last new statement.
     """
-    new = [0, *(m.end() for m in _pattern("ended").finditer(text))] if triggers else []
-    parted = [0, *(m.end() for m in _pattern("parted").finditer(text))] if triggers else []
+    new = [0, *(m.end() for m in _pattern("ended").finditer(text))]
+    parted = [0, *(m.end() for m in _pattern("parted").finditer(text))]
     for m in triggers:
         starts = new[bisect_right(new, m.start()) - 1], parted[bisect_right(parted, m.start()) - 1]
         yield starts[0] if m["many"] else max(starts), m.start()

@@ -47,7 +47,7 @@ from kgmed.question.patient import (
     told_of,
     values,
 )
-from kgmed.records import Link, Mention, Query
+from kgmed.records import Entity, Link, Mention, Query
 from kgmed.triples import CHOSEN
 from kgmed.vocabulary import Predicate
 
@@ -270,6 +270,7 @@ class Trained:
         """What the question names; a name of which a part alone was linked is one that was not found."""
         named = _named(text, mentions, links)
         named = list(_compounds(text, named))[::-1] if has_cjk(text) else named
+        named = _with_foods(text, named) if any(n.links and n.kind in MEDICINES for n in named) else named
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
@@ -346,20 +347,39 @@ class Trained:
         return FORMS.get(head.classes[int(head(seen).argmax())], Form.LIST)
 
 
+def _with_foods(text: str, named: Sequence[Named]) -> list[Named]:
+    """The things, and what is eaten or drunk beside a medicine, by its names in all languages: no graph need have it.
+
+    >>> [n.names for n in _with_foods("Is milk bad with it?", [])]
+    [('milk', '牛奶')]
+    """
+    taken, found = [n.spans[0] for n in named if n.links], list[Named]()
+    for row in vocabulary.members("word_lists", "foods"):
+        words = "|".join(name if has_cjk(name) else rf"\b{name}\b" for name in row.split("|"))
+        for m in re.finditer(words, text, re.IGNORECASE):
+            if not any(a < m.end() and m.start() < b for a, b in [*taken, *(n.spans[0] for n in found)]):
+                link = Link(Mention(m[0], m[0], *m.span()), Entity("", m[0], "food"), 1.0, "exact")
+                found.append(Named(tuple(dict.fromkeys((m[0], *row.split("|")))), "food", (m.span(),), (link,)))
+    over = [n.spans[0] for n in found]
+    kept = (n for n in named if n.links or not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in over))
+    return sorted([*kept, *found], key=lambda n: n.spans)
+
+
 def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
     """What was recognised in the question's own text, linked or not, in its order, none within another."""
-    linked = {(link.mention.start, link.mention.end): link for link in reversed(links)}
+    linked: dict[tuple[int, int], list[Link]] = {}
+    for link in links:
+        linked.setdefault((link.mention.start, link.mention.end), []).append(link)
     found: list[Named] = []
     places = sorted({(m.start, m.end): m for m in mentions if 0 <= m.start < m.end <= len(text)}.items())
     for (start, end), mention in places:
         if found and start < found[-1].spans[0][1]:
             continue
-        link = linked.get((start, end))
-        if link is None and (value := _VALUE_BEHIND.search(text, start, end)):
+        mine = linked.get((start, end), [])
+        if not mine and (value := _VALUE_BEHIND.search(text, start, end)):
             end = value.start()  # "blood pressure is 160": what was measured
-        mine = [x for x in links if x.mention.start == start and x.mention.end == end]
-        kind = link.entity.kind if link else ""
-        name = link.entity.name if link and link.how == CHOSEN else text[start:end]  # the words may mean another
+        kind = mine[0].entity.kind if mine else ""
+        name = mine[0].entity.name if mine and mine[0].how == CHOSEN else text[start:end]  # the words may mean another
         found.append(Named((name,), kind, ((start, end),), tuple(mine), mention.negated))
     return found
 
