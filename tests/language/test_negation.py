@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.language import negation
 from kgmed.language.negation import negated
 
 
@@ -83,3 +84,10 @@ def test_a_trigger_inside_a_name_denies_nothing() -> None:
 def test_any_text_is_answered_for_every_place(text: str) -> None:
     places = [(i, i + 1) for i in range(len(text))]
     assert len(negated(text, places)) == len(places)
+
+
+def test_a_sentence_that_is_repeated_is_searched_once() -> None:
+    negation._triggers.cache_clear()
+    text = "No gout? " * 500
+    assert all(negated(text, [(m * 9 + 3, m * 9 + 7) for m in range(500)]))
+    assert negation._triggers.cache_info().misses <= 4

@@ -25,23 +25,12 @@ from kgmed.graph.grown import Earlier, among, distinct, owners
 from kgmed.graph.names import NAME_WORDS, contradicts
 from kgmed.graph.store.arrays import digests, key_hash
 from kgmed.graph.store.store import Store
-from kgmed.language.text import has_cjk, lazily, normalise, normalise_all
+from kgmed.language.text import has_cjk, lazily, normalise, normalise_all, pattern_of
 from kgmed.vocabulary import BRAND, Predicate
 
 Ints = NDArray[np.int64]
 
 # --- What a medicine is made of, by its name: without its form and its salt.
-
-_DOSE_FORMS = lazily(
-    r"(?:[（(［\[][^）)］\]]*[）)］\]])"
-    r"|^(?:注射用|外用|小儿|儿童)"
-    r"|(?:(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|薄膜衣|双释放|速释|含|干|软|硬|滴|眼用|外用|鼻用|吸入用?|口服|皮下)*"
-    r"(?:片剂?|胶囊剂?|颗粒剂?|注射液|注射剂|口服溶?液|溶液|糖浆|滴剂|滴眼液|眼膏|滴丸|丸|散|膏|乳膏|软膏|凝胶|栓|贴剂?|喷雾剂"
-    r"|气雾剂|粉雾剂|混悬液|冲剂|粉针|冻干粉|酊|搽剂|洗剂|霜|水|葡萄糖|氯化钠))+$"
-    r"|—|\b(?:tablets?|capsules?|injections?|oral|solution|syrup|cream|ointment|gel|drops|suspension|powder|granules"
-    r"|sustained|extended|modified|prolonged|slow|release|enteric|coated|for|dispersible|chewable|\d+ ?m?g)\b",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -51,7 +40,7 @@ def substance(name: str) -> str:
     >>> substance("盐酸二甲双胍缓释片"), substance("Metformin hydrochloride tablets"), substance("硝酸甘油片")
     ('二甲双胍', 'metformin', '硝酸甘油')
     """
-    plain = _DOSE_FORMS.sub("", name.strip()).strip()
+    plain = pattern_of(__name__, "dose_forms").sub("", name.strip()).strip()
     bare = " ".join(vocabulary.listed("salts").sub("", plain).split())
     return (bare if len(bare) > 1 else plain or name).casefold()
 

@@ -13,9 +13,9 @@ from kgmed.disk import packaged_toml
 from kgmed.language.particulars import NUMBERS, number_of
 from kgmed.language.text import lazily
 
-_BASES = packaged_toml(__name__)["units"]  # base -> factor -> names; units of which there is one alone
-_UNITS = {name: (base, float(factor)) for base, rows in _BASES.items() for factor, names in rows.items() for name in names}
-_UNITS |= {name: (name, 1.0) for name in packaged_toml(__name__)["counted"]}
+_UNITS: dict[str, tuple[str, float]] = {
+    unit: (row["base"], row["worth"]) for row in packaged_toml(__name__)["units"] for unit in row["written"]
+}
 _LATIN = sorted((u for u in _UNITS if (u.isascii() and u.isalpha()) or " " in u), key=len, reverse=True)
 _OTHER = sorted((u for u in _UNITS if u not in _LATIN), key=len, reverse=True)
 _COUNTED = "|".join(map(re.escape, _OTHER))

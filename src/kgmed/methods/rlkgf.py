@@ -19,7 +19,7 @@ from typing import Any, Literal
 from kgmed.diagnose.retrieve import Diagnosis
 from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import LocalGraph
-from kgmed.language.text import has_cjk, prompt_language
+from kgmed.language.text import has_cjk, pattern_of, prompt_language
 from kgmed.models.asking import Tally
 from kgmed.models.base import LLM
 from kgmed.models.replies import marks, without_marks
@@ -49,16 +49,6 @@ _FORM = re.compile(
 )
 _LEAD = re.compile(r"^(?:患者|病人|最|应该|可能|考虑|诊断|是|为|得了|患有|患)+")
 _WORD_BEFORE, _WORD_BEHIND = re.compile(r"([\w'’]+)[ -]$"), re.compile(r"[ -]([\w'’]+)")
-_PLAIN = re.compile(  # a word that is no part of a disease's name
-    r"(?:a|an|the|this|that|these|it|he|she|they|his|her|their|i|we|my|our|and|or|but|not|no|nor|neither|rather|"
-    r"than|instead|is|are|was|be|been|being|has|have|having|had|may|might|can|could|would|should|will|must|do|"
-    r"does|did|seems|suggests|suggest|indicates|indicate|suspect|consider|of|with|from|to|as|by|for|in|on|at|"
-    r"since|because|given|based|due|most|more|very|likely|probable|probably|possible|possibly|highly|best|fits|"
-    r"case|patient|diagnosis|disease|condition|answer|symptoms|findings|list|option|number|chosen|mild|"
-    r"moderate|severe|which|what|here|there|so|therefore|according|explains|explained|rule|out|about|who|also|"
-    r"if|then)",
-    re.IGNORECASE,
-)
 _AROUND = 500  # triples of a disease that are looked at
 _SEVERAL = re.compile(r"[\n;；、，！!。]|, (?!and )")
 _SHORT = 60  # characters; a reply in one line up to this is the name of a disease
@@ -264,7 +254,7 @@ def _short_name(text: str) -> str:
     if len(line) > _SHORT or _SEVERAL.search(line):
         return ""
     words = line.split()
-    at = next((i for i, word in enumerate(words) if not _PLAIN.fullmatch(word)), len(words))
+    at = next((i for i, word in enumerate(words) if not pattern_of(__name__, "plain").fullmatch(word)), len(words))
     return _LEAD.sub("", " ".join(words[at:]))
 
 
@@ -329,4 +319,4 @@ def _goes_on(text: str, found: NameInText) -> bool:
     if has_cjk(text[found.start : found.end]):
         return not (_BEFORE.search(before) and _BEHIND.match(behind))
     near = [m[1] for m in (_WORD_BEFORE.search(before), _WORD_BEHIND.match(behind)) if m]
-    return not all(map(_PLAIN.fullmatch, near))
+    return not all(map(pattern_of(__name__, "plain").fullmatch, near))

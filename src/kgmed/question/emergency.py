@@ -10,7 +10,7 @@ What the graphs say of a wish to die or of a child that drank bleach helps nobod
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from kgmed.disk import data_folder
 from kgmed.language.lay import SIGNS, said
 from kgmed.language.negation import negated
 from kgmed.language.particulars import particulars
-from kgmed.language.text import has_cjk
+from kgmed.language.text import has_cjk, pattern_of
 from kgmed.question.model import BUCKETS, Features, Head, hashed, ngrams_of, sentences, shares_of, stored, unpacked
 from kgmed.vocabulary import Predicate
 
@@ -36,21 +36,14 @@ _LIKELY = 0.45  # ours, chosen on the uneven rows of bench/emergencies.tsv: the 
 _SURE = 0.9  # ours: from it on it is believed beside signs of something else
 _FEW = 4  # ours: as much is taken of a medicine that is taken as it should be
 _LONGEST = 400  # characters of a piece
+_pattern = partial(pattern_of, __name__)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NOT = (  # these are compiled where an emergency is told, and not at the start of each question
-    r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
-)
-_TEXTBOOK = (  # asks of a thing, and tells of nobody
-    r"(?i)^\W*(?:what (?:is|are|were) the [\w-]+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
-    r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
-    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
-    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
-)
-SOMEONE = (  # is told of somebody
-    r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
-)
 _REACH = 20  # characters before a sign in which it may be denied
-_NO_THING = r"(?i)\bnot (?:an?|the|any)\b"  # in a sign: "not a breathing problem" is not "not breathing"
+
+
+def of_somebody(text: str) -> bool:
+    """Whether something is told of somebody."""
+    return _pattern("someone").search(text) is not None
 
 
 class Emergency(NamedTuple):
@@ -91,7 +84,7 @@ def _told(text: str) -> Emergency | None:
             denied.add(kind)
         else:
             told.setdefault(kind, set()).add(sign)
-    if told and re.search(_TEXTBOOK, text) and not re.search(SOMEONE, text):
+    if told and _pattern("textbook").search(text) and not of_somebody(text):
         told = {}
     by_signs = next((e for e in _kinds() if len(told.get(e.kind, ())) >= e.signs), None)
     learned, share = likeliest(text)
@@ -146,8 +139,8 @@ def _signs(text: str) -> Iterator[tuple[str, str, bool]]:
     harmless = {word for one in found if one.names[0] == NONE for word in one.words}
     for one, no in zip(found, denied, strict=True):
         before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
-        none = no or not harmless.isdisjoint(one.words) or re.search(_NOT, before) is not None
-        none = none or re.search(_NO_THING, text[slice(*one.span)]) is not None
+        none = no or not harmless.isdisjoint(one.words) or _pattern("not").search(before) is not None
+        none = none or _pattern("no_thing").search(text[slice(*one.span)]) is not None
         yield from ((*pair, none) for pair in zip(one.names[::2], one.names[1::2], strict=True))
 
 
@@ -167,19 +160,6 @@ def _in_both(texts: Sequence[str]) -> tuple[str, str]:
 
 # --- what was long ago
 
-_CLAUSES = (  # a new one begins behind a sign, and where what is now is told
-    r"(?i)(?<=[!?;,。！？；，\n])|(?<=\.)(?!\d)"
-    r"|(?=\b(?:now|today|tonight|currently|just|yesterday|recently|since|and still)\b"
-    r"|现在|如今|今[天晚早]|刚才?|昨[天晚]|最近|目前)"
-)
-_LONG_AGO = (
-    r"(?i)(?:\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|some|several"
-    r"|many|(?:a )?few|(?:a )?couple of)\W+(?:long )?(?:years?|months|decades?)|\b(?:decades|years|long)"
-    r"|\b(?:over|more than) a month) (?:ago|back)"
-    r"|\bin (?:19|20)\d\d\b|\bin (?:(?:my |his |her )?(?:childhood|youth|teens|twenties)|the (?:19|20)?\d0s)\b"
-    r"|\b(?:as|when (?:i|he|she) was) (?:still )?(?:a (?:child|kid|boy|girl|baby|teenager)|young|\d+)\b"
-    r"|(?:\d+|[一二两三四五六七八九十几多数好]+)(?:多?年|个?多?月)(?:之?前|以前)|小时候|童年|年轻时|(?:19|20)\d\d年"
-)
 _NO_MORE = 4  # characters of a clause that says no more than when it was
 
 
@@ -192,8 +172,8 @@ def without_past(text: str) -> str:
     'Since I fell 2 years ago my arm is weak'
     """
     kept, begun = [], False
-    for clause in re.split(_CLAUSES, text):
-        when = None if re.match(r"(?i)\W*since\b", clause) else re.search(_LONG_AGO, clause)
+    for clause in _pattern("clauses").split(text):
+        when = None if re.match(r"(?i)\W*since\b", clause) else _pattern("long_ago").search(clause)
         past = when is not None or begun
         kept.append(" " * len(clause) if past else clause)
         begun = when is not None and len((clause[: when.start()] + clause[when.end() :]).strip()) < _NO_MORE
@@ -201,14 +181,6 @@ def without_past(text: str) -> str:
 
 
 # --- measured values
-
-_SAID_OF_IT = (  # between what is measured and its value
-    r"(?:\W|levels?|meter|monitor|machine|says|reads|readings?|results?|tests?|values?|counts?|came|come|comes|back|is|was|at|are|only|just|now|today|as|low"
-    r"|high|dropped|fell|rose|went|gone|has|have|been|up|down|to|of|about|around|showing|shows|showed|very|really|so"
-    r"|为|是|只有|仅|才|到|降|升|达|高|低|至|结果|值|化验|检查|测|查|了|出来|有|偏|太|都|的|今天|刚|掉|仪|显示|计|报告)*?"
-)
-_COUNTED = r"(?!\s*(?:[-~–]|to |至|到|次|倍|%|times|天|日|周|月|年|岁|型|级))"  # no value: times, ages, ends of a range
-_NUMBER_SAID = r"(?<![-~\d.])(?P<n>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\d.]*\d)"
 
 
 class _Limits(NamedTuple):
@@ -233,7 +205,8 @@ def _limits() -> tuple[_Limits, ...]:
         least, low, high, most, *rest = limits.split()
         units = {name: float(factor) for name, _, factor in (unit.rpartition("=") for unit in rest)}
         called, written = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) for some in (names, units))
-        number = f"{_SAID_OF_IT}{_NUMBER_SAID}{_COUNTED} *(?P<unit>{written})?"
+        said, value, counted = (_pattern(name).pattern for name in ("said_of_it", "number", "counted"))
+        number = f"{said}{value}{counted} *(?P<unit>{written})?"
         pattern = re.compile(rf"(?i)(?<![a-z\d])(?P<name>{called})(?![a-z]){number}")
         found.append(_Limits(pattern, (float(least), float(most)), (float(low), float(high)), units))
     return tuple(found)

@@ -9,7 +9,7 @@ from kgmed.disk import packaged_toml
 from kgmed.frame import Constraint, Named, Patient
 from kgmed.language.particulars import ALCOHOL, OF_AGE, PEOPLE, about, of_age, particulars, people_of, smokes
 from kgmed.language.text import lazily, pattern_of
-from kgmed.question.emergency import SOMEONE, emergency
+from kgmed.question.emergency import emergency, of_somebody
 from kgmed.records import Query
 
 _pattern = partial(pattern_of, __name__)
@@ -110,7 +110,7 @@ def remembered(before: Patient, now: Patient) -> Patient:
 
 def patient_so_far(asked: Sequence[Query]) -> Patient:
     """The patient of the questions of a talk, by those that tell of somebody."""
-    return reduce(remembered, (q.frame.patient for q in asked if re.search(SOMEONE, q.question.text)), Patient())
+    return reduce(remembered, (q.frame.patient for q in asked if of_somebody(q.question.text)), Patient())
 
 
 def is_allergy(name: str) -> bool:

@@ -19,11 +19,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kgmed import vocabulary
+from kgmed.disk import packaged_toml
 from kgmed.language.quantities import quantities
 from kgmed.language.quantities import strange as strange_quantities
-from kgmed.language.text import has_cjk, normalise, singular
+from kgmed.language.text import has_cjk, normalise, pattern_of, singular
 from kgmed.models.replies import marks, without_marks
 from kgmed.records import Answer, Context, Evidence, Query, Role, Verdict
 from kgmed.steps.claims import cues, says_something
@@ -37,39 +39,9 @@ _LONGEST_ABBREVIATED = 8  # characters, with what stands before it
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|approx|Dr|Mr|Mrs|Prof|cf|etc|spp?|No|Fig)\.$")
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:\.\d+)?")
 _ENDING = re.compile(r"(?<=\w{4})(?:ations?|ances?|ments?|ing|ed|ly)$")
+_pattern = partial(pattern_of, __name__)
+_EMPTY_WORDS = frozenset(packaged_toml(__name__)["empty_words"].split())
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_SILENT = re.compile(  # that something is not known, or not said there
-    r"\b(?:I|we) (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say|tell)\b"
-    r"|\b(?:evidence|facts?|graph|pieces?|sources?|data)\b[^,;.]{0,30}?\b(?:do|does|did)(?:n['’]t| not)"
-    r" (?:say|state|mention|list|name|tell|show|give|answer|address|cover|contain|include|specify|describe)\w*"
-    r"|\b(?:not|nothing|nowhere)\b[^,;.]{0,40}\b(?:in|by|from) (?:the|this|these|that) "
-    r"(?:evidence|facts?|graph|pieces?|sources?|data)\b"
-    r"|\bnot enough (?:evidence|information)\b"
-    r"|我?不知道|无法(?:回答|确定)|不能回答|(?:证据|资料|事实|图谱|信息|依据)(?:里面|[中里])?(?:[均都并也]|对此)?"
-    r"(?:不足|没有?|未能?|不)(?:提及|提到|说明|涉及|列出|给出|包含|记载|回答|显示|指出|有?关)?",
-    re.IGNORECASE,
-)
-_CHOICE = re.compile(r"\W*(?:final )?(?:answer|答案)\s*[:：]?\s*(?:[A-Z]\W*)+", re.IGNORECASE)
-_YES_OR_NO = re.compile(
-    r"^\W*(?:yes|no|是的?|对|不是|不对|不能|不可以?|不行|可以|能|会|不会)[,，:：]\s*(?=\w)", re.IGNORECASE
-)
-_CLAUSE = re.compile(
-    r"[,，;；]|\b(?:but|while|whereas|although|though|however|yet)\b|但是?|却|而且?|不过", re.IGNORECASE
-)
-_EMPTY_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """a about also am an and answer any are as at be been being but by can could did do does each evidence for from
-        given had has have he her his how if in into is it its known like may might more most of on one or other our
-        patient people person possible question shall she should so some such than that the their them then there
-        these they this those to very was we were what when where which who why will with would yes you your
-        affect answer associated called characterized common commonly condition disease disorder help include including
-        make must often take taken type use used usual usually""",
-    )
-)
-_EMPTY_CHARACTERS = re.compile(
-    r"可以用?|可能|可用|能用|选用|服用|采用|以及|或者|因为|所以|如果|这个|这种|这些|他们|患者|病人|证据|应该|什么|怎么|如何|根据|通过|进行|使用|用于|[的了是在和与或及有被把对于为而也都就等您你我他她它吗呢吧请]"
-)
 
 
 def sentences(text: str) -> list[str]:
@@ -133,7 +105,7 @@ def terms(text: str) -> frozenset[str]:
         )
     )
     words = {_ENDING.sub("", singular(w)) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
-    runs = _CJK_RUN.findall(_EMPTY_CHARACTERS.sub(" ", plain))
+    runs = _CJK_RUN.findall(_pattern("empty_characters").sub(" ", plain))
     pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
     return frozenset((words - _EMPTY_WORDS) | pairs)
 
@@ -158,12 +130,14 @@ def claimed(text: str) -> str:
     >>> claimed("On this point, the facts do not tell."), claimed("证据中没有提到剂量。"), claimed("Answer: B")
     ('', '', '')
     """
-    if _CHOICE.fullmatch(text):
+    if _pattern("choice").fullmatch(text):
         return ""
-    text = _YES_OR_NO.sub("", text)
-    if not _SILENT.search(text):
+    text = _pattern("yes_or_no").sub("", text)
+    if not _pattern("silent").search(text):
         return text
-    rest = ", ".join(filter(None, (c.strip() for c in _CLAUSE.split(text) if not _SILENT.search(c))))
+    rest = ", ".join(
+        filter(None, (c.strip() for c in _pattern("clause").split(text) if not _pattern("silent").search(c)))
+    )
     return rest if says_something(rest) else ""
 
 
@@ -173,7 +147,7 @@ def is_silent(text: str) -> bool:
     >>> is_silent("I do not know."), is_silent("Gout.")
     (True, False)
     """
-    return _SILENT.search(text) is not None
+    return _pattern("silent").search(text) is not None
 
 
 def denies(text: str) -> bool:
