@@ -11,9 +11,8 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
-from importlib import resources
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,9 +228,34 @@ def parse_toml(text: str, path: Path, *, parse_float: Callable[[str], Any] = flo
         raise SourceError(path, int(place[1]) if place else 0, f"is no TOML: {said}", "mend that place") from None
 
 
+def packaged(package: str, *parts: str) -> Path:
+    """A file beside the modules of a package of ours: `importlib.resources` takes longer to import than to read it."""
+    return Path(__file__).parent.joinpath(*package.split(".")[1:], *parts)
+
+
 @lru_cache(maxsize=64)
 def packaged_toml(module: str) -> dict[str, Any]:
     """The tables of a TOML file of the package by its dotted name, which is that of the module that it belongs to."""
     folder, _, name = module.rpartition(".")
-    text = resources.files(folder).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    text = packaged(folder, f"{name}.toml").read_text(encoding="utf-8")
     return parse_toml(text, Path(f"{name}.toml"))
+
+
+# --- What is made once and kept, and may be made again: damage to it is noticed, and where it cannot be kept it is not.
+
+
+def kept_bytes(place: Path, form: str) -> bytes | None:
+    """What `keep_bytes` has written in a form; None where it is missing or damaged."""
+    with suppress(OSError):
+        content = place.read_bytes()
+        return content[8:] if content[:8] == xxhash.xxh3_64_digest(form.encode() + content[8:]) else None
+    return None
+
+
+def keep_bytes(place: Path, form: str, body: bytes) -> None:
+    """Keep what was made, where there are graphs beside which to keep it."""
+    with suppress(OSError, BadInput):
+        if graphs_folder().is_dir():
+            place.parent.mkdir(exist_ok=True)
+            with whole(place) as beside:
+                beside.write_bytes(xxhash.xxh3_64_digest(form.encode() + body) + body)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from kgmed import __version__
 from kgmed.cli import INSTEAD, PARTS, app
 from kgmed.cli.options import OPTIONS, PANELS
-from kgmed.cli.show import cells, lines_of, wrap
+from kgmed.cli.show import cells, lines_of
 from kgmed.config import Config, options_of
 from kgmed.errors import BadInput
 
@@ -27,6 +27,11 @@ ROWS = (
     "痛风\t症状\t关节红肿热痛\t\n"
 )
 SHORT_AND_LONG = st.text(alphabet="ab 药，。（）é-[1]", max_size=200)
+
+
+def wrap(text: str, width: int) -> str:
+    """A text as the command line puts it on a screen of a width."""
+    return "\n".join(" " * indent + text[start:end] for start, end, indent in lines_of(text, width))
 
 
 @pytest.fixture(scope="module")
@@ -255,15 +260,16 @@ def test_an_answer_without_a_model_waits_for_nothing_that_it_does_not_need(home:
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
 
 
-def test_a_pattern_is_compiled_when_it_is_first_used_and_is_then_a_pattern() -> None:
+def test_a_pattern_is_compiled_when_it_is_first_used_and_is_then_a_pattern(tmp_path: Path) -> None:
     code = (
         "import re\nfrom kgmed.language.text import lazily\n"
-        "made = []\nbefore = re._compiler.compile\n"
-        "re._compiler.compile = lambda *given: made.append(given) or before(*given)\n"
+        "made = []\nbefore = re._compiler._code\n"
+        "re._compiler._code = lambda *given: made.append(given) or before(*given)\n"
         "goat = lazily('goat (?P<n>[0-9]+)', re.IGNORECASE)\nprint(len(made))\n"
         "print(goat.search('a GOAT 12')['n'], goat.sub('x', 'goat 3'), goat.groups, len(made))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = {**os.environ, "KGMED_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own)
     assert done.stdout.splitlines() == ["0", "12 x 1 1"]
 
 

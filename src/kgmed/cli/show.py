@@ -187,17 +187,6 @@ def _broken(line: str, at: int, width: int) -> Iterator[tuple[int, int, int]]:
     yield at + begin, at + max(end, begin), indent
 
 
-def wrap(text: str, width: int) -> str:
-    """The text with line ends so that no line is wider than the screen.
-
-    >>> print(wrap("秋水仙碱治疗痛风。", 8))
-    秋水仙碱
-    治疗痛
-    风。
-    """
-    return "\n".join(" " * indent + text[start:end] for start, end, indent in lines_of(text, width))
-
-
 # --- Styles, and the address of a text, as terminals know them.
 
 

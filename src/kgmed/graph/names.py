@@ -21,7 +21,7 @@ from kgmed.graph.store.arrays import key_hash
 from kgmed.graph.store.store import Store
 from kgmed.language.affixes import changed
 from kgmed.language.lay import porter2
-from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, lazily, normalise
+from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, lazily, normalise, normalised
 from kgmed.vocabulary import Predicate
 
 # --- The English words in which a graph describes things: a word of these is no name that the graph lacks.
@@ -118,8 +118,8 @@ class Fuzzy:
         from rapidfuzz.distance import OSA
 
         key = normalise(name)
-        rows = self.shortlist(name, limit=max(_SHORTLIST, limit))
-        keys = {int(r): normalise(self.name(int(r))) for r in rows}
+        rows = self.shortlist(name, limit=max(_SHORTLIST, limit)).tolist()
+        keys = {row: normalised(self.name(row)) for row in rows}
         scored = process.extract(
             key, keys, scorer=OSA.normalized_similarity, processor=None, limit=None, score_cutoff=at_least
         )
@@ -142,7 +142,7 @@ class Fuzzy:
 
     def _best(self, name: str, limit: int) -> NDArray[np.int64]:
         arrays = self._arrays()
-        wanted = np.unique(_grams([normalise(name)])[0])
+        wanted = unique_numbers(_grams([normalise(name)])[0])
         if not len(wanted) or not len(arrays["gram"]):
             return np.zeros(0, np.int64)
         found = np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)])
@@ -434,7 +434,7 @@ def canonical(name: str) -> tuple[str, ...]:
 def canonical_words(name: str) -> frozenset[str]:
     """The words of `canonical` as a set, however few."""
     head, empty, _ = _groups()
-    folded = [fold_word(w) for w in normalise(name).split() if w not in FUNCTION_WORDS]
+    folded = [fold_word(w) for w in normalised(name).split() if w not in FUNCTION_WORDS]
     words = {head.get(w, w) for w in folded if w not in empty}
     for pair, one in _PAIRS:
         if pair <= words:
@@ -457,13 +457,10 @@ def contradicts(a: str, b: str) -> bool:
     (False, False)
     """
     one, other = canonical_words(a), canonical_words(b)
-    if normalise(a).replace(" ", "") == normalise(b).replace(" ", "") or (one == other and "dysfunction" in one):
+    key_a, key_b = normalised(a), normalised(b)
+    if key_a.replace(" ", "") == key_b.replace(" ", "") or (one == other and "dysfunction" in one):
         return False
-    if (
-        changed(a, b)
-        or _other_acronym(a, b)
-        or sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b)))
-    ):
+    if changed(a, b) or _other_acronym(a, b) or sorted(_NUMBER.findall(key_a)) != sorted(_NUMBER.findall(key_b)):
         return True
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from kgmed import vocabulary
-from kgmed.language.text import has_cjk, lazily, normalise
+from kgmed.language.text import has_cjk, lazily, normalised
 from kgmed.vocabulary import Predicate
 
 _CJK_START = lazily(r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)")
@@ -211,8 +211,8 @@ def changed(a: str, b: str) -> bool:
     (False, False)
     """
     if has_cjk(a) or has_cjk(b):
-        return has_cjk(a) and has_cjk(b) and _changed_cjk(normalise(a), normalise(b))
-    one, other = set(normalise(a).split()), set(normalise(b).split())
+        return has_cjk(a) and has_cjk(b) and _changed_cjk(normalised(a), normalised(b))
+    one, other = set(normalised(a).split()), set(normalised(b).split())
     only, rest = one - other, other - one
     if bool(only) != bool(rest):
         return bool((only | rest) & (_words("english apart") | _LIKE))

@@ -59,25 +59,6 @@ def _written(table: Mapping[str, str], key: str) -> str:
     return re.sub(r"\(\?&(\w+)\)", lambda other: _written(table, other[1]), table[key].replace("\n", ""))
 
 
-_STRUCTURE = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[()|]")
-
-
-def alternatives(pattern: str) -> list[str]:
-    """The alternatives of a regular expression that stand in no group.
-
-    >>> alternatives(r"a(?:b|c)|[|]d|\\|e")
-    ['a(?:b|c)', '[|]d', '\\\\|e']
-    """
-    parts, begin, depth = [], 0, 0
-    for m in _STRUCTURE.finditer(pattern):
-        sign = m[0]
-        if sign == "|" and not depth:
-            parts.append(pattern[begin : m.start()])
-            begin = m.end()
-        depth += (sign == "(") - (sign == ")")
-    return [*parts, pattern[begin:]]
-
-
 # --- Two keys for a name: what is the same name, and what is nearly the same.
 # `normalise` undoes how a name is written (width, case, punctuation, spaces); `fold` also undoes inflection and word
 # order in scripts with spaces. A graph is indexed by both.
@@ -134,6 +115,9 @@ def normalise(text: str) -> str:
     text = _POSSESSIVE.sub(" ", text)
     text = _LOOSE_DOT.sub(" ", _NOT_WORD.sub(" ", text))
     return _CJK_SPACE.sub("", " ".join(text.split()))
+
+
+normalised = lru_cache(maxsize=1 << 14)(normalise)  # of names, which are compared with one another again and again
 
 
 def _normalise_ascii(text: str) -> str:

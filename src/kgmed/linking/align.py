@@ -21,7 +21,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from kgmed.derived import Arrays, derived_folder, exclusive, open_arrays, publish
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.vectors import Vectors, compute, open_vectors
 from kgmed.language.text import has_cjk, normalise
@@ -37,7 +37,6 @@ _LEARNT = "learnt"  # the label of the graph whose names were learnt
 _LETTERS = 1024  # cells that letters are hashed into, and those of sounds
 _STRAIGHT, _BENT = 384, 768  # numbers that come out, and rectified units of the branch
 _FIRST_CJK, _LAST_CJK = 0x4E00, 0x9FFF
-_SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 
 # --- Applying it.
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, packaged
 from kgmed.errors import SourceError
 from kgmed.graph.base import LocalGraph, Match
 from kgmed.graph.names import Fuzzy, Rewordings, canonical_words, contradicts
@@ -273,7 +272,7 @@ def open_scorer(path: Path | None = None) -> LinkScorer:
     """The scorer of a file, else the user's own, else kgmed's; raises `SourceError` for a file that holds none."""
     place = path or data_folder() / OWN
     if path is None and not place.exists():
-        place = Path(str(resources.files("kgmed.linking").joinpath("decide.npz")))
+        place = packaged("kgmed.linking", "decide.npz")
     try:
         with np.load(place, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*TREES, *PLAIN, "features")}

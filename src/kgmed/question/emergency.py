@@ -11,14 +11,12 @@ What the graphs say of a wish to die or of a child that drank bleach helps nobod
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from importlib import resources
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from kgmed import vocabulary
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, packaged
 from kgmed.language.lay import SIGNS, said
 from kgmed.language.negation import negated
 from kgmed.language.particulars import particulars
@@ -275,5 +273,5 @@ def weighed(piece: str) -> Features:
 def _head() -> Head:
     """The user's own weights, else kgmed's; raises `SourceError` for a file that holds none."""
     own = data_folder() / WEIGHTS
-    place = own if own.exists() else Path(str(resources.files("kgmed.question").joinpath("data", WEIGHTS)))
+    place = own if own.exists() else packaged("kgmed.question", "data", WEIGHTS)
     return unpacked(stored(place), "emergency")

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
 from kgmed import vocabulary
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, packaged
 from kgmed.errors import SourceError
 from kgmed.frame import Form, Intent
 from kgmed.language.text import detected, has_cjk, lazily
@@ -43,7 +42,7 @@ FILE = "asking_words.txt"
 @vocabulary.kept(8)
 def asking_words(language: str = "") -> frozenset[str]:
     """The n-grams that ask, in small letters: the learned ones, and those that the vocabulary has for a language."""
-    text = resources.files("kgmed.question").joinpath("data", FILE).read_text(encoding="utf-8")
+    text = packaged("kgmed.question", "data", FILE).read_text(encoding="utf-8")
     return frozenset((*text.splitlines(), *vocabulary.members("word_lists", f"asking words {language}")))
 
 
@@ -173,7 +172,7 @@ def asking(text: str, names: Sequence[Span], each: NDArray[np.float32], intent: 
             yield place
 
 
-_JOINS = (  # what may stand between two things that are asked
+_JOINS = lazily(  # what may stand between two things that are asked
     r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;，；]\s*(?:and\s+)?|\s*(?:以及|[和与及、/])\s*|(?<=[一-鿿])\s+(?=[一-鿿])"
 )
 
@@ -187,7 +186,7 @@ def parts(text: str, names: Sequence[Span], places: Iterable[tuple[int, int]]) -
     ['痛风的病因', '痛风治疗']
     """
     for start, end in places:
-        joins = [j.span() for j in re.finditer(_JOINS, text[start:end])]
+        joins = [j.span() for j in _JOINS.finditer(text[start:end])]
         cuts = [(a + start, b + start) for a, b in joins]
         cuts = [c for c in cuts if not any(s.start < c[1] and c[0] < s.end for s in names)]
         for a, b in zip((start, *(b for _, b in cuts)), (*(a for a, _ in cuts), end), strict=True):
@@ -528,7 +527,7 @@ def open_model(path: Path | None = None) -> Model:
     """The model of a file, else the user's own, else kgmed's; raises `SourceError` for a file that holds none."""
     own = data_folder() / WEIGHTS
     if path is None and not own.exists():
-        return _read(Path(str(resources.files("kgmed.question").joinpath("data", WEIGHTS))))
+        return _read(packaged("kgmed.question", "data", WEIGHTS))
     return _read(path or own)
 
 

@@ -241,7 +241,7 @@ def end_of(text: str, thing: Named) -> int:
 
 # --- What was measured.
 
-_MEASURED = (
+_MEASURED = lazily(
     r"(?:\s*[:：为是有到达]|\s+(?:is|was|of|at|level))?\s*(?P<value>\d+(?:\.\d+)?(?:\s*/\s*\d+)?)(?![\d.]*[-\d])"
 )
 _MEASURES = frozenset({"symptom", "finding", "phenotype", "test", "disease", ""})
@@ -257,7 +257,7 @@ def values(text: str, named: Sequence[Named]) -> Iterator[Constraint]:
     """
     other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")]
     for one in (n for n in named if n.spans and n.kind in _MEASURES):
-        m = re.compile(_MEASURED).match(text, one.spans[0][1])
+        m = _MEASURED.match(text, one.spans[0][1])
         if m and not any(p.start < m.end() and m.start("value") < p.end for p in other):
             yield Constraint("value", m["value"], m.span("value"))
 

@@ -4,7 +4,6 @@
 wanted, but for a language model's reading of it (`kgmed.linking.by_model`); everything after it reads the frame.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -105,7 +104,7 @@ _OF_TAKING = (Intent.SAFETY, Intent.INTERACTIONS)
 # --- What turns an ask round: that it asks which things are not so.
 
 _AUXILIARY = "is|are|was|were|do|does|did|can|could|will|would|has|have"
-_WHAT_IS_NOT = (
+_WHAT_IS_NOT = lazily(
     r"(?i)\b(?:what|which)\b(?:(?!\b(?:if|when|because|that|who|since|so|for|as)\b)[^,.;?!]){0,40}?"
     rf"\b(?:(?:{_AUXILIARY})\s+not\b|(?:{_AUXILIARY})n['’]t\b(?! (?:i|you|we|he|she|they|my)\b)|cannot\b"
     rf"|(?:{_AUXILIARY})\s+(?!(?:i|you|we|he|she|they|my)\b)(?:[\w-]+\s+){{1,4}}not\b)"
@@ -123,7 +122,7 @@ def asks_what_is_not(text: str) -> bool:
     >>> asks_what_is_not("哪些检查不能诊断糖尿病"), asks_what_is_not("什么原因不能怀孕")
     (True, False)
     """
-    return re.search(_WHAT_IS_NOT, text) is not None
+    return _WHAT_IS_NOT.search(text) is not None
 
 
 # --- Names of which a graph knows a part alone: "Kessler-Bluhm fever" is no fever, 塞林格氏关节病 no joint disease.

@@ -6,10 +6,9 @@ A further language is a file with the same keys; a key that it lacks is said in 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
-from kgmed.disk import parse_toml
+from kgmed.disk import packaged, parse_toml
 from kgmed.errors import BadInput
 
 _ENGLISH = "en"
@@ -56,7 +55,7 @@ class Catalogue:
 @lru_cache(maxsize=16)
 def catalogue(language: str) -> Catalogue:
     """The catalogue of a language (ISO 639-1), English where there is none."""
-    file = resources.files("kgmed.sentences").joinpath(f"{language or _ENGLISH}.toml")
+    file = packaged("kgmed.sentences", f"{language or _ENGLISH}.toml")
     if not language.isalpha() or not file.is_file():
         return catalogue(_ENGLISH)
     sections = parse_toml(file.read_text(encoding="utf-8"), Path(f"{language}.toml"))
@@ -65,6 +64,4 @@ def catalogue(language: str) -> Catalogue:
 
 def languages() -> list[str]:
     """The languages that have a catalogue."""
-    return sorted(
-        f.name.removesuffix(".toml") for f in resources.files("kgmed.sentences").iterdir() if f.name.endswith(".toml")
-    )
+    return sorted(f.stem for f in packaged("kgmed.sentences").glob("*.toml"))

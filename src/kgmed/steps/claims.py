@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from importlib import resources
 
 from kgmed import vocabulary
-from kgmed.disk import packaged_toml
+from kgmed.disk import packaged, packaged_toml
 from kgmed.language.text import pattern_of
 from kgmed.records import Entity, Role
 from kgmed.stop import check_stop
@@ -43,7 +42,7 @@ class Cue:
 @lru_cache(maxsize=1)
 def words_around() -> dict[str, list[str]]:
     """The lines of claims.txt by their headings."""
-    text = resources.files("kgmed.steps").joinpath("claims.txt").read_text(encoding="utf-8")
+    text = packaged("kgmed.steps", "claims.txt").read_text(encoding="utf-8")
     parts = re.findall(r"^\[([^\]]+)\]\n(.*?)(?=^\[[a-z_ ]+\]$|\Z)", text, re.MULTILINE | re.DOTALL)
     return {heading: [x for x in body.splitlines() if x and not x.startswith("# ")] for heading, body in parts}
 

@@ -5,10 +5,10 @@ that the row adds, its source and a note. Predicates are those of SKOS where one
 several names of a thing the first is the usual one. docs/vocabulary.md describes the files and the predicates.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar, cast
 from zlib import crc32
 
-from kgmed.disk import data_folder, graphs_folder, put_in_place
+from kgmed.disk import data_folder, keep_bytes, kept_bytes
 from kgmed.errors import BadInput, SourceError
 
 __all__ = ["TABLES", "File", "Predicate", "Row", "files", "use"]
@@ -219,40 +219,23 @@ def _split(text: str, path: Path) -> Columns:
 
 def _compiled(place: Path) -> Columns | None:
     """The columns that are kept in a file; None where it is missing or damaged."""
-    try:
-        content = place.read_bytes()
-    except OSError:
-        return None
-    told, _, body = content.partition(b"\n")
-    if told != _sum(body):
+    body = kept_bytes(place, _FORMAT)
+    if body is None:
         return None
     predicates, *cells = body.decode("utf-8").split("\n")
     return Columns(cells[: len(predicates)], predicates, cells[len(predicates) :])
 
 
 def _compile(found: Columns, place: Path) -> None:
-    """Keep columns in a file, beside the graphs; where there are none, or no file can be written, nothing is kept."""
-    if not graphs_folder().is_dir():
-        return
-    body = "\n".join((found.predicates, *found.subjects, *found.objects)).encode()
-    new = place.with_suffix(f".{os.getpid()}")
-    try:
-        place.parent.mkdir(exist_ok=True)
-        new.write_bytes(_sum(body) + b"\n" + body)
-        put_in_place(new, place)
+    """Keep columns in a file, beside the graphs, and no older ones."""
+    keep_bytes(place, _FORMAT, "\n".join((found.predicates, *found.subjects, *found.objects)).encode())
+    with suppress(OSError):
         for old in place.parent.glob(f"{place.stem.partition('-')[0]}-*.txt"):
             if old != place:
-                old.unlink(missing_ok=True)
-    except OSError:
-        new.unlink(missing_ok=True)
+                old.unlink()
 
 
-def _sum(body: bytes) -> bytes:
-    """By which damage is noticed, and columns of another version of this module."""
-    return f"{_FORMAT} {crc32(body):08x}".encode()
-
-
-_FORMAT = f"{len(CODES)} {crc32(' '.join(CODES).encode()):08x}"
+_FORMAT = f"{len(CODES)} {crc32(' '.join(CODES).encode()):08x}"  # other columns are those of another version of this
 
 
 VERSION = 1  # goes up when the meaning of a column or a predicate changes
