@@ -173,7 +173,7 @@ class Toolkit:
         """What a first question of a graph would wait for, each a call."""
         from kgmed.diagnose.engine import engine  # read in where a graph is prepared
         from kgmed.facts.circumstances import forbidden_groups
-        from kgmed.graph.complete import Completions
+        from kgmed.graph.complete import completions
         from kgmed.graph.contradictions import contradictions, warnings_of
         from kgmed.steps.family import classes_of, medicines_of
 
@@ -183,7 +183,7 @@ class Toolkit:
         for make in (engine, medicines_of, classes_of, contradictions, forbidden_groups, warnings_of):
             yield partial(make, self.graph)
         if isinstance(self.graph, Store):
-            yield partial(Completions, self.graph)
+            yield partial(completions, self.graph)
             yield partial(warnings_of(self.graph).naming, ())
 
     def linked(self, text: str) -> Sequence[Link]:

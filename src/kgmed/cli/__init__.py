@@ -1,10 +1,12 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
 # ruff: noqa: E402
+import atexit
 import gc
 
 # Before all else is read in: a tenth of a short command is looking for garbage that is not there yet. (50,000 is ours.)
 gc.set_threshold(50_000, 20, 20)
+atexit.register(gc.freeze)
 
 import os
 import sys

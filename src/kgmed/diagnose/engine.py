@@ -170,7 +170,7 @@ class _Stated:
             yield FindingReason("onset", None, self._all(Role.ONSET))
 
     def _all(self, role: Role) -> tuple[Triple, ...]:
-        return tuple(self.world.graph.triple(edge) for edge in np.unique(list(self._edges(self.node, role).values())))
+        return tuple(self.world.graph.triple(edge) for edge in sorted({*self._edges(self.node, role).values()}))
 
 
 # --- The weights of the score, kept as data with their origin (`weights.toml`).

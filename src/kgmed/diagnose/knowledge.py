@@ -111,10 +111,11 @@ class FindingNames:
 
     @cached_property
     def _all_names(self) -> tuple[str, Ints, Ints]:
-        """The Chinese names of findings in one text, where each begins, and whose it is."""
-        rows = [(t[::-1], n) for t, n in zip(self._tail.tolist(), self._owner.tolist(), strict=True) if has_cjk(t)]
-        starts = np.cumsum([0, *(len(text) + 1 for text, _ in rows)])
-        return "\n".join(text for text, _ in rows), starts, np.array([n for _, n in rows], np.int64)
+        """The Chinese names of findings in one text, which are kept backwards, where each begins, and whose it is."""
+        names = self._tail.tolist()
+        rows = [i for i, name in enumerate(names) if not name.isascii()][::-1]
+        starts = np.cumsum([0, *(len(names[i]) + 1 for i in rows)])
+        return "\n".join([names[i][::-1] for i in rows]), starts, self._owner[rows]
 
     def _that_contain(self, name: str) -> Iterator[int]:
         """The findings whose Chinese name tells of a finding: 反复咳嗽、咳痰 of 咳嗽."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import ByRole, LocalGraph, indptr, triples_at, unique_numbers
-from kgmed.graph.formats.obo import COUNT, FREQUENCIES, PERCENT, UNSTATED
 from kgmed.graph.store.store import Store
 from kgmed.records import Role
 
@@ -141,7 +140,6 @@ ROLES = (Role.FINDING, Role.EXCLUDES, Role.ONSET)
 PSEUDO = 1.0  # patients added to every count, half of them with the finding: 1/1 is not "always"
 _COLUMNS = ("disease", "node", "role", "reference", "counted", "patients", "stated", "references")
 _AT_ONCE = 1 << 12  # triples read at a time
-_CLASSES = dict(FREQUENCIES.values())
 
 
 class Pooled(NamedTuple):
@@ -211,6 +209,8 @@ class DiseaseTable:
         A count n/m over all rows gives (n + 0.5) / (m + 1), or 0 where n is 0; without a count the mean of the
         stated shares; without either `UNSTATED`.
         """
+        from kgmed.graph.formats.obo import UNSTATED  # where the table is made
+
         at = np.flatnonzero(self.of_role(role))
         key = self.disease[at] * (int(self.node.max(initial=0)) + 1) + self.node[at]
         _, first, group = np.unique(key, return_index=True, return_inverse=True)
@@ -297,8 +297,10 @@ def frequency(text: str) -> tuple[float, float, float]:
     >>> frequency("3/7"), frequency("very frequent (80-99%)")
     ((3.0, 7.0, nan), (0.0, 0.0, 0.895))
     """
+    from kgmed.graph.formats.obo import COUNT, FREQUENCIES, PERCENT  # where the table is made
+
     if found := COUNT.match(text):
         return float(found[1]), float(found[2]), float("nan")
     if found := PERCENT.match(text):
         return 0.0, 0.0, min(float(found[1]) / 100, 1.0)
-    return 0.0, 0.0, _CLASSES.get(text, float("nan"))
+    return 0.0, 0.0, dict(FREQUENCIES.values()).get(text, float("nan"))

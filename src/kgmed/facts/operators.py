@@ -590,9 +590,9 @@ class RicherNames:
             or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST)
         ):
             return
-        from kgmed.graph.complete import Completions  # read in where a name is thin
+        from kgmed.graph.complete import completions  # read in where a name is thin
 
-        for found in Completions(self.graph)(name, limit=_LOOKED):
+        for found in completions(self.graph)(name, limit=_LOOKED):
             if found.how == "start" and found.entity.kind == link.entity.kind:
                 yield found.entity
 

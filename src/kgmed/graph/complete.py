@@ -10,6 +10,7 @@ others, then the shorter, then the more trusted name. The whole name comes first
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -158,6 +159,9 @@ class Completions:
             how: How = "word" if self._inside(entry) else "exact" if normalise(name.text) == key else "start"
             found.append(Completion(self.graph.at(name.node), name.text, how))
         return found
+
+
+completions = lru_cache(maxsize=8)(Completions)  # those of a graph, opened once: its files are checked then
 
 
 def _starts(name: str) -> list[int]:

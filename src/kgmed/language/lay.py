@@ -139,8 +139,8 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
     told = [
         (way, names)
         for start in starts
-        for way, names, firsts in _of_start(start, table)
-        if not any(map(starts.isdisjoint, firsts))
+        for way, names, further in _of_start(start, table)
+        if not any(map(starts.isdisjoint, further))
     ]
     at: dict[str, list[int]] = {}
     for place, word in enumerate(clause if told else ()):  # to stem takes long; few clauses have such words
@@ -303,9 +303,9 @@ def _starts(table: str, *, english: bool) -> dict[str, list[Way]]:
 
 @vocabulary.kept(1 << 12)
 def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], Names, tuple[frozenset[str], ...]]]:
-    """The English ways whose first word begins so: their words, their names, how each word may begin."""
+    """The English ways whose first word begins so: their words, their names, how each further one may begin."""
     ways = ((_groups(words, table), names) for words, names in _starts(table, english=True).get(start, ()))
-    return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way)) for way, names in ways]
+    return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way[1:])) for way, names in ways]
 
 
 @vocabulary.kept(1 << 12)

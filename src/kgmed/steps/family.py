@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, pairwise, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -580,10 +580,8 @@ def _substance_of(graph: LocalGraph, node: int) -> str:
 def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
     """The medicines of a graph by their substance, under their names in all languages; kept beside the graph."""
     kept = cached_arrays(graph.folder, "substances", f"{VERSION} {graph.label}", _COLUMNS, lambda: _substances(graph))
-    found: dict[str, list[int]] = {}
-    for name, node in zip(kept["name"].tolist(), kept["node"].tolist(), strict=True):
-        found.setdefault(name, []).append(node)
-    return {name: tuple(nodes) for name, nodes in found.items()}
+    names, nodes = kept["text"].tobytes().decode().split("\n"), kept["node"].tolist()
+    return dict(zip(names, (tuple(nodes[a:b]) for a, b in pairwise(kept["begin"].tolist())), strict=False))
 
 
 @vocabulary.kept(8)
@@ -607,7 +605,7 @@ def _class_entries(graph: LocalGraph) -> Arrays:
 def class_patterns() -> tuple[tuple[re.Pattern[str], ...], ...]:
     """Of each of `stem_classes`: how it is asked for, how entries of it are called, what its members are."""
     rows = ((asked, _CLASS_NAME.format(asked), stem) for asked, stem in stem_classes())
-    return tuple(tuple(re.compile(text, re.IGNORECASE) for text in row) for row in rows)
+    return tuple(tuple(lazily(text, re.IGNORECASE) for text in row) for row in rows)
 
 
 @vocabulary.kept(1 << 14)
@@ -628,8 +626,8 @@ def _places(graph: LocalGraph) -> Mapping[str, int]:
     return {name: place for place, name in enumerate(medicines_of(graph))}
 
 
-VERSION = 2  # goes up when the columns kept beside a graph change
-_COLUMNS = ("name", "node")
+VERSION = 3  # goes up when the columns kept beside a graph change
+_COLUMNS = ("text", "begin", "node")
 _LONGEST = 40  # characters of a substance's name; longer ones are formulas
 
 
@@ -640,8 +638,10 @@ def _substances(graph: LocalGraph) -> Arrays:
     named = np.flatnonzero(medicines & np.isin(scope, (Scope.PREFERRED, Scope.TRANSLATION)))
     rows = sorted(set(zip(map(substance, texts_of(graph, named)), node[named].tolist(), strict=True)))
     kept = [row for row in rows if 1 < len(row[0]) <= _LONGEST]
+    counts = Counter(name for name, _ in kept)
     return {
-        "name": np.array([name for name, _ in kept], f"<U{_LONGEST}"),
+        "text": np.frombuffer("\n".join(counts).encode(), np.uint8),
+        "begin": np.cumsum([0, *counts.values()]),
         "node": np.array([node for _, node in kept], np.int64),
     }
 
