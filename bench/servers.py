@@ -4,6 +4,7 @@
     python bench/servers.py --graph cmekg --cut 0 --server postgresql          # all of it
     python bench/servers.py --graph cmekg --cut 0 --server postgresql --equal 200 --method facts --method hykge
     python bench/servers.py --server oxigraph --server arcadedb --equal 20     # questions, evidence compared
+    python bench/servers.py --triples 1000000 --server postgresql --server arcadedb    # of a generated graph
 
 With --rows a graph whose files PostgreSQL keeps is fetched as of the others, by queries, where all of it is needed.
 Servers are started and stopped, on loopback; each is asked in place. Times are the least of all rounds, in milliseconds
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
+from shards import generated
 
 import bolt_server
 from kgmed.config import Config
@@ -86,9 +90,15 @@ def cut(store: Store, most: int) -> str:
     return name
 
 
+def spread(store: Store) -> NDArray[np.int64]:
+    """The nodes of which some are asked about: the diseases, or all where there are none."""
+    found = store.of_kind("disease")
+    return found if len(found) else np.arange(len(store))
+
+
 def asked(graph: Any, store: Store) -> Times:
     """What a graph takes to be asked, in milliseconds."""
-    diseases = store.of_kind("disease")
+    diseases = spread(store)
     ends = [store.at(int(node)) for node in diseases[:: max(1, len(diseases) // ENDS)][:ENDS]]
     anchors = [store.at(int(node)) for node in diseases[:: max(1, len(diseases) // ANCHORS)][:ANCHORS]]
     ids, pairs = [e.id for e in ends], list(zip(ends[:5], ends[5:10], strict=True))
@@ -138,7 +148,7 @@ TYPES = {
 
 def questions(store: Store, most: int) -> list[str]:
     """Questions of five types about diseases of a graph."""
-    nodes = store.of_kind("disease")
+    nodes = spread(store)
     names = [store.at(int(node)).name for node in nodes[:: max(1, len(nodes) // most)][:most]]
     types = TYPES["zh" if store.language == "zh" else "en"]
     return [types[i % 5].format(name, names[(7 * i + 3) % len(names)]) for i, name in enumerate(names)]
@@ -271,15 +281,19 @@ def main() -> None:
     parser.add_argument("--equal", type=int, default=0, help="compare the evidence of so many questions instead")
     parser.add_argument("--rows", action="store_true", help="with --equal: no files of a graph are fetched")
     parser.add_argument("--method", action="append", help="with --equal; may be repeated; facts if not given")
+    parser.add_argument("--triples", type=int, default=0, help="ask a generated graph of so many (bench/shards.py)")
     options = parser.parse_args()
     os.environ |= {"PGPASSWORD": PASSWORD, "NEO4J_PASSWORD": bolt_server.PASSWORD}
-    whole = library.load(options.graph)
-    name = cut(whole, options.cut) if options.cut else options.graph
+    if options.triples:
+        name = f"generated-{options.triples}"
+        library.build_source(name, replace(generated(options.triples), name=name), force=True)
+    else:
+        name = cut(library.load(options.graph), options.cut) if options.cut else options.graph
     store, columns = library.load(name), dict[str, Times]()
     print(f"{store!r}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if not options.equal:
         columns["local store"] = asked(store, store) | {"a question": question_time(store, name)}
-        columns["networkx"] = in_networkx(store)
+        columns |= {} if options.triples else {"networkx": in_networkx(store)}
     for server in options.server or SERVERS:
         with SERVERS[server]() as found:
             if found is None:
