@@ -152,7 +152,13 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
 
 # What a question tells of a patient besides names: age, sex, population, measured values, doses and durations.
 
-NUMBERS: dict[str, float] = packaged_toml(__name__)["numbers"]
+_UNDER_TWENTY = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+_UNDER_TWENTY += "seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS = {"half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0, "两": 2.0, "半": 0.5}
+NUMBERS |= {word: float(n) for n, word in enumerate(_UNDER_TWENTY.split(), start=1)}
+NUMBERS |= {word: 10.0 * n for n, word in enumerate(_TENS.split(), start=2)}
+NUMBERS |= {sign: float(n) for n, sign in enumerate("零一二三四五六七八九")}
 _KINDS = ("age", "value", "dose", "duration", "sex", "population")
 _DIRECTIONS = ("high", "low", "normal")
 _NEAR = 40
@@ -195,7 +201,7 @@ def number_of(said: str) -> float:
     """The number that digits, a Chinese numeral below a hundred or an English word says; 每 is one.
 
     >>> [number_of(said) for said in ("1,5", "1,500", "六十八", "两", "二十", "ten", "sixty-eight")]
-    [1.5, 1500.0, 68, 2, 20, 10, 68]
+    [1.5, 1500.0, 68.0, 2.0, 20.0, 10.0, 68.0]
     """
     if said[0].isdecimal():
         return float(said.replace(",", "") if re.fullmatch(r"\d{1,3},\d{3}", said) else said.replace(",", "."))

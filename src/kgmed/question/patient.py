@@ -30,7 +30,7 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     >>> patient_of("在吃避孕药").groups, patient_of("孕期能吃吗").groups
     ((), ('pregnancy',))
     >>> [patient_of(t).age for t in ("六十八岁老人", "十六岁", "A sixty-eight-year-old man")]
-    [68, 16, 68]
+    [68.0, 16.0, 68.0]
     >>> patient_of("三个月婴儿发烧").age, patient_of("怀孕6个月女性").age
     (0.25, None)
     >>> patient_of("I am 35 years old and blind since I was 8 years old").age, patient_of("1岁3个月的宝宝拉肚子").age

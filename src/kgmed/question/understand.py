@@ -4,6 +4,7 @@
 wanted, but for a language model's reading of it (`kgmed.linking.by_model`); everything after it reads the frame.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
