@@ -26,7 +26,7 @@ from kgmed.graph.contradictions import WARNS
 from kgmed.graph.store.store import Store, written_in
 from kgmed.language import lay
 from kgmed.language.text import fold, has_cjk
-from kgmed.question.patient import TAKEN
+from kgmed.question.patient import TAKEN, is_of_people
 from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, name_of, named
@@ -710,7 +710,8 @@ def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
     say, roles, lists = catalogue(asked.query.frame.language), asked.row.roles, Lists(asked.graph)
     several = asked.ask.intent is Intent.TREATMENT and len(links) > 1
     ill = [x for x in links if x.entity.kind == "disease" or (x is links[0] and x.entity.kind in _ILL)]
-    if names := [x.mention.surface for x in ill if several and not any(lists.of(x, *roles))]:
+    named = {x.mention.surface: x for x in ill if several and not is_of_people(x.mention.surface)}
+    if names := [name for name, x in named.items() if not any(lists.of(x, *roles))]:
         said = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
         yield Evidence(said, VERDICT, (), (), 1.0, "heads")
 
