@@ -15,6 +15,7 @@ from kgmed.graph.contradictions import WARNS, Warning, warnings_of
 from kgmed.language.labels import GROUPS, GROWN, OLD, Level, is_local, level_of, readings, route
 from kgmed.language.particulars import circumstances_of, people_of
 from kgmed.language.text import has_cjk
+from kgmed.question.patient import is_allergy
 from kgmed.records import Link, Mention, Triple
 from kgmed.steps.family import MEDICINES, Family, class_patterns, classes_by_name, medicines_of, substance
 from kgmed.stop import check_stop
@@ -179,7 +180,8 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
     What only says of what group the patient is ("27 weeks pregnant") is no illness beside it.
     """
     subjects = [n for ask in frame.asks for n in ask.things if n.kind not in MEDICINES]
-    ill = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
+    told = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
+    ill = [n for n in told if not is_allergy(n.names[0])]  # of allergies labels mean those to the medicine
     groups = groups_of(frame.patient)
     return Circumstances(
         groups,

@@ -289,7 +289,7 @@ class FromFrame:
         case, unsure = several and is_case(self.graph, links_of(ask.things)), ask.probability < _UNSURE
         if several and row.operator == "objects" and not (case and unsure) and (named := self._illness(ask)):
             ask = replace(ask, subject=named, object=())
-        elif case and (unsure or self._may_explain(ask)):
+        elif case and (unsure or (_roles_of(ask) and self._may_explain(ask))):
             return self._of_findings(query, replace(ask, intent=Intent.DIAGNOSIS) if unsure else ask)
         refusing = ask.negative
         operator, roles = row.negative if refusing else (row.operator, row.roles)
