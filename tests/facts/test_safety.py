@@ -141,7 +141,7 @@ def test_the_piece_that_names_them_holds_the_triples_that_forbid_and_is_a_warnin
     assert piece.kind == "warning"
     said = [t.object.name for t in piece.triples if t.source != "vocabulary"]
     assert said == ["孕妇禁用"]
-    assert piece.text.endswith("list of kgmed: pregnancy: cold mix, ibuprofen, zaltoprofen.")
+    assert piece.text.endswith("kgmed's own list: pregnancy: cold mix, ibuprofen, zaltoprofen.")
 
 
 def test_it_is_said_in_the_language_of_the_frame() -> None:
@@ -311,7 +311,8 @@ def test_an_amount_that_does_not_say_for_whom_is_not_told_of_a_child() -> None:
 
 def test_a_dosage_of_what_is_forbidden_is_not_told() -> None:
     assert doses(Patient(age=4.0), "aspirin") == [
-        "Not for this patient, by a label, the graph or the list of kgmed: children of this age: aspirin.",
+        "Not suitable for this patient according to a label, the graph or kgmed's own list: "
+        "children of this age: aspirin.",
     ]
 
 

@@ -495,7 +495,7 @@ class NamedAgainst:
 
     >>> from kgmed.frame import Patient
     >>> NamedAgainst()(Frame(patient=Patient(groups=("pregnancy",))), "Take lisinopril.")
-    'Not for this patient, by a label, the graph or the list of kgmed: pregnancy: lisinopril.'
+    "Not suitable for this patient according to a label, the graph or kgmed's own list: pregnancy: lisinopril."
     """
 
     graph: LocalGraph | None = None
