@@ -50,6 +50,7 @@ _REFUSED = (Role.TREATS, Role.FOOD)  # what never answers a negative ask
 _AVOIDED = (*WARNS, Role.AVOID, Role.INTERACTS)
 _OF_TWO = (Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.INTERACTIONS)
 _NOTHING = ("none", "unknown", "lacking")
+_HEADS = ("heads", "absent")  # verdicts that say by what is answered, and what is not
 _USEFUL = (  # of a thing of which nothing in particular is asked
     *(Role.FINDING, Role.CAUSE, Role.TREATS, Role.TESTS, Role.GENE, Role.INHERITANCE, Role.COMPLICATION, Role.ADVERSE),
     *(Role.CONTRAINDICATED, Role.CARE, Role.IS_A),
@@ -147,7 +148,7 @@ class Reading:
     @property
     def decided(self) -> bool:
         """Whether a verdict answers, and not only heads what follows."""
-        return any(not is_verdict(e, "heads") for _, e in self.verdicts)
+        return any(not is_verdict(e, *_HEADS) for _, e in self.verdicts)
 
     @property
     def abstains(self) -> bool:
@@ -179,7 +180,7 @@ class Reading:
 
     def lines(self) -> list[Line]:
         """Verdicts, what answers, what the graph does not have, warnings: as many as fit."""
-        silent = (*_NOTHING, "heads")  # what rests on no fact
+        silent = (*_NOTHING, *_HEADS)  # what rests on no fact
         lines = [line(e.text, [i] if e.triples or not is_verdict(e, *silent) else []) for i, e in self.verdicts]
         if self.abstains:
             return [*lines, *self.missing()] or [line(self._nothing())]
@@ -223,8 +224,8 @@ class Reading:
 
     def _says(self, e: Evidence, ask: Ask) -> bool:
         """Whether a verdict is about an ask."""
-        if len(self.frame.asks) < 2 or is_verdict(e, "heads"):
-            return not is_verdict(e, "heads")
+        if len(self.frame.asks) < 2 or is_verdict(e, *_HEADS):
+            return not is_verdict(e, *_HEADS)
         if is_verdict(e, "unknown"):
             return not any(thing.links for thing in ask.things)
         if is_verdict(e, "lacking"):

@@ -154,10 +154,6 @@ class Told:
             return (Level.FORBIDS if warning.contraindication else Level.CARE) if warning.id in ids else Level.SILENT
         return level_of(warning.text, self.pattern, contraindication=warning.contraindication, allergy=allergy)
 
-    def forbids_in(self, warning: Warning) -> bool:
-        """Whether a text forbids a medicine with an allergy to the thing."""
-        return not warning.id and self.level(warning, frozenset(), allergy=True) is Level.FORBIDS
-
 
 @dataclass(frozen=True)
 class Circumstances:
@@ -265,7 +261,8 @@ def against_classes(graph: LocalGraph, allergen: Told) -> dict[int, list[tuple[i
     Cephalosporins and penicillins: what the labels of several substances of a class say asks for care with the others.
     """
     table, found = warnings_of(graph), dict[int, list[tuple[int, str]]]()
-    texts = [(n, w.text) for n in table.nodes for w in table.of(n) if allergen.forbids_in(w)]
+    said = ((n, w) for n in table.nodes for w in table.of(n) if not w.id)
+    texts = [(n, w.text) for n, w in said if allergen.level(w, frozenset(), allergy=True) is Level.FORBIDS]
     for node, text in texts:
         for row in classes_by_name(graph.at(node).name):
             if class_patterns()[row][2] not in allergen.stems:

@@ -713,7 +713,7 @@ def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
     named = {x.mention.surface: x for x in ill if several and not is_of_people(x.mention.surface)}
     if names := [name for name, x in named.items() if not any(lists.of(x, *roles))]:
         said = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
-        yield Evidence(said, VERDICT, (), (), 1.0, "heads")
+        yield Evidence(said, VERDICT, (), (), 1.0, "absent")
 
 
 def _read_as(asked: Asked, named: Sequence[Link], links: Sequence[Link]) -> Iterator[Evidence]:

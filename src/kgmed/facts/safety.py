@@ -311,7 +311,8 @@ class _Gate:
         self._ids = {t: frozenset(graph.at(n).id for n in t.nodes) for t in (*told.illnesses, *told.taken)}
         self._by_taken = [(t, self._forbidding(t)) for t in told.taken]
         self._of_classes = [(t, *row) for t in told.allergens for row in against_classes(graph, t).items()]
-        self._harms = [(t, t.nodes | _nodes_of(graph, worsened_by(t.name))) for t in told.had]
+        acts = {t: [m.entity.id for name in worsened_by(t.name) for m in graph.lookup(name)] for t in told.had}
+        self._harms = [(t, t.nodes | {*map(graph.number, ids)}) for t, ids in acts.items()]
 
     def __call__(self, drug: Entity, found: _Found) -> None:
         """Note why a medicine of the answer is not for this patient, and what asks for care."""
@@ -464,11 +465,6 @@ class _Gate:
         rows = [row for row in zip(*(column.tolist() for column in hops), strict=True) if row[1] in acts]
         found = {origin: edge for origin, _, edge in rows if edge not in contradictions(self.graph).edges}
         return list(found.values())[:_CITED] if _SHARE * len(found) >= len({*hops.origin.tolist()}) else []
-
-
-def _nodes_of(graph: LocalGraph, names: Iterable[str]) -> frozenset[int]:
-    """The entries of some names."""
-    return frozenset(graph.number(m.entity.id) for name in names for m in graph.lookup(name))
 
 
 def _ties(graph: LocalGraph, role: Role, nodes: Sequence[int], *, both: bool) -> dict[int, list[tuple[int, int]]]:

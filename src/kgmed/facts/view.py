@@ -298,7 +298,7 @@ class ForReader:
             e
             for e in evidence
             if task().own_knowledge
-            and (is_verdict(e, "lacking", "unknown") or (is_verdict(e, "none", "other") and not e.triples))
+            and (is_verdict(e, "lacking", "unknown", "absent") or (is_verdict(e, "none", "other") and not e.triples))
         }
         heads = [e for e in evidence if is_verdict(e) and e not in blank]
         cases = [e for e in rest if is_diagnosis(e)]

@@ -131,7 +131,7 @@ def calls_in(said: str) -> Iterator[tuple[str, dict[str, object]]]:
 
 def _known(found: Sequence[Evidence]) -> list[Evidence]:
     """What was found, without verdicts that the graph has nothing."""
-    return [e for e in found if e.triples or not is_verdict(e, "lacking", "unknown")]
+    return [e for e in found if e.triples or not is_verdict(e, "lacking", "unknown", "absent")]
 
 
 @methods.register(

@@ -50,7 +50,7 @@ from kgmed.steps.rank import (
     fact,
     served_roles,
 )
-from kgmed.steps.read import FittedReply, abstains, as_asked, ask, nothing, useful
+from kgmed.steps.read import FittedReply, abstains, ask, nothing, of_model, useful
 from kgmed.steps.retrieve import Neighbours, PathRetriever, anchors
 from kgmed.steps.tree import Reasoning, draw_text
 from kgmed.toolkit import Toolkit
@@ -454,15 +454,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
         *([] if cited or abstained or not task().cites else ["the model cited no evidence"]),
         *(["the reply was cut off"] if said.cut_off else []),
     ]
-    return Answer(
-        as_asked(summary),
-        citations=() if abstained else cited,
-        choices=chosen,
-        abstained=abstained,
-        limits="; ".join(limits),
-        reasoning=_reasoning(parts),
-        reader=reader,
-    )
+    return of_model(summary, cited, chosen, limits, _reasoning(parts), abstained=abstained, reader=reader)
 
 
 def _reasoning(parts: Outputs) -> str:

@@ -23,6 +23,7 @@ from kgmed.models.base import Encoder
 from kgmed.registry import encoders, scorers
 
 if TYPE_CHECKING:
+    from kgmed.http import JsonClient
     from kgmed.models.hosted import ModelServer
     from kgmed.servers import TokenBucket
 
@@ -290,44 +291,31 @@ AT_ONCE = 32  # texts or pairs that are read together
 _LONGEST_TEXT = 512  # tokens, where the model names no limit
 
 
-class _Transformer:
-    """A transformer in this process."""
-
-    kind = "AutoModel"
-
-    def __init__(
-        self, model: str | Path, *, batch: int = AT_ONCE, longest: int = 0, device: str = "cpu", dtype: str = ""
-    ) -> None:
-        """Load a model; `longest` = tokens of a text that are read, 0 = as many as the model can.
-
-        `dtype` such as float16; "" = that of the files.
-        """
-        from kgmed.models.files import load_transformer
-
-        self._batch, self._device = batch, device
-        self._tokenizer, self._model = load_transformer(self.kind, model, device, dtype=checked_dtype(dtype))
-        self._longest = longest or _limit(self._tokenizer, self._model)
-        self.name = f"{_called(model, dtype)}-{self._longest}"
-
-    def __repr__(self) -> str:
-        """The name and the device."""
-        return f"{type(self).__name__}({self.name}, device={self._device!r})"
-
-
-class SentenceEncoder(_Transformer):
+class SentenceEncoder:
     """Texts as unit vectors of a transformer."""
 
-    def __init__(self, model: str | Path, *, pooling: str = "mean", **given: Any) -> None:
-        """Load a model.
+    def __init__(
+        self, model: str | Path, *, pooling: str = "mean", batch: int = AT_ONCE, longest: int = 0, device: str = "cpu",
+        dtype: str = "",
+    ) -> None:  # fmt: skip
+        """Load a model; `longest` = tokens of a text that are read, 0 = as many as the model can.
 
         `pooling`: mean = the mean over the tokens that are no padding (CODER, MiniLM, mpnet, English GTE), cls = the
-        first token (SapBERT, bge, Chinese GTE).
+        first token (SapBERT, bge, Chinese GTE). `dtype` such as float16; "" = that of the files.
         """
         if pooling not in POOLINGS:
             raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
-        super().__init__(model, **given)
-        self._pooling, self.dimensions = pooling, int(self._model.config.hidden_size)
-        self.name = f"{_called(model, given.get('dtype', ''))}-{pooling}-{self._longest}"
+        self._pooling, self._batch, self._device = pooling, batch, device
+        from kgmed.models.files import load_transformer
+
+        self._tokenizer, self._model = load_transformer("AutoModel", model, device, dtype=checked_dtype(dtype))
+        self._longest = longest or _limit(self._tokenizer, self._model)
+        self.name = f"{_called(model, dtype)}-{pooling}-{self._longest}"
+        self.dimensions = int(self._model.config.hidden_size)
+
+    def __repr__(self) -> str:
+        """The name and the device."""
+        return f"SentenceEncoder({self.name}, device={self._device!r})"
 
     def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows (n, d)."""
@@ -349,16 +337,26 @@ class SentenceEncoder(_Transformer):
         return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
 
 
-class TransformerCrossEncoder(_Transformer):
-    """Pairs of texts scored by a transformer that reads both at once: a model that gives one number."""
+class TransformerCrossEncoder:
+    """Pairs of texts scored by a transformer that reads both at once."""
 
-    kind = "AutoModelForSequenceClassification"
+    def __init__(
+        self, model: str | Path, *, batch: int = AT_ONCE, longest: int = 0, device: str = "cpu", dtype: str = ""
+    ) -> None:
+        """Load a model for sequence classification that gives one number; `dtype` as for an encoder."""
+        self._batch, self._device = batch, device
+        from kgmed.models.files import load_transformer
 
-    def __init__(self, model: str | Path, **given: Any) -> None:
-        """Load a model for sequence classification; raises `BadInput` for one that gives several numbers."""
-        super().__init__(model, **given)
+        kind, number = "AutoModelForSequenceClassification", checked_dtype(dtype)
+        self._tokenizer, self._model = load_transformer(kind, model, device, dtype=number)
+        self._longest = longest or _limit(self._tokenizer, self._model)
+        self.name = f"{_called(model, dtype)}-{self._longest}"
         if self._model.config.num_labels != 1:
             raise BadInput(f"{model} gives {self._model.config.num_labels} numbers a pair; a pair scorer gives one")
+
+    def __repr__(self) -> str:
+        """The name and the device."""
+        return f"CrossEncoder({self.name}, device={self._device!r})"
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
         """One score a pair (n,), higher = more relevant: the model's number before any sigmoid."""
@@ -465,54 +463,41 @@ LAYOUTS: dict[str, dict[str, object]] = {  # what `/rerank` is sent beside model
 }
 
 
-class _AtServer:
-    """A model behind a server: its name, its client, and how many texts are sent at a time."""
-
-    kind, most = "", 0
+class HttpEncoder:
+    """Texts as unit vectors by a server's `/embeddings`."""
 
     def __init__(
         self,
         model: str,
         base_url: str,
         *,
-        batch: int = 0,
+        batch: int = 64,
         timeout: float = 60.0,
         retries: int = 3,
         rate: "TokenBucket | None" = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Name the model and its server (such as http://localhost:8000/v1); `batch` 0 = as many as is usual.
+        """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time.
 
         `rate` None = as fast as the server answers, one request at a time.
         """
-        from kgmed.http import JsonClient  # heavy
-        from kgmed.models.hosted import ModelServer, key_from
-        from kgmed.servers import Limits, host_of
-
-        self._server = ModelServer(host_of(base_url), key_from(environment), kind=self.kind, model=model)
-        limits = Limits(timeout, retries, math.inf, largest=_LARGEST, redirects=0)
-        self._client = JsonClient(base_url, self._server, limits=limits, pace=rate)
-        self._batch = batch or self.most
+        self._server = _server("embeddings", model, base_url, environment)
+        self._client = _client(base_url, self._server, timeout, retries, rate)
+        self._batch = batch
 
     @property
     def name(self) -> str:
         """The model and the server's host."""
         return self._server.name
 
-    def __repr__(self) -> str:
-        """The model and the host, never the key."""
-        return f"{type(self).__name__}({self.name})"
-
-
-class HttpEncoder(_AtServer):
-    """Texts as unit vectors by a server's `/embeddings`."""
-
-    kind, most = "embeddings", 64
-
     @cached_property
     def dimensions(self) -> int:
         """The length d of a vector; the server is asked once."""
         return len(self._vectors(["a"])[0])
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"HttpEncoder({self.name})"
 
     def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows (n, d); a blank text, which servers refuse, gives a zero row."""
@@ -540,17 +525,39 @@ class HttpEncoder(_AtServer):
         return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
 
 
-class HttpPairScorer(_AtServer):
+class HttpPairScorer:
     """Pairs of a question and a text scored by a server's `/rerank`; one request for the pairs of a question."""
 
-    kind, most = "rerank", 100
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        *,
+        layout: str = "vllm",
+        batch: int = 100,
+        timeout: float = 60.0,
+        retries: int = 3,
+        rate: "TokenBucket | None" = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and its server (https://api.cohere.com/v2, https://api.jina.ai/v1, http://localhost:8000/v1).
 
-    def __init__(self, model: str, base_url: str, *, layout: str = "vllm", **given: Any) -> None:
-        """As an encoder's; `layout` is cohere, jina or vllm: how a request is written."""
+        `layout` is cohere, jina or vllm: how a request is written.
+        """
         if layout not in LAYOUTS:
             raise BadInput(f"no layout of /rerank is called {layout!r}; known: {', '.join(LAYOUTS)}")
-        super().__init__(model, base_url, **given)
-        self._more = LAYOUTS[layout]
+        self._server = _server("rerank", model, base_url, environment)
+        self._client = _client(base_url, self._server, timeout, retries, rate)
+        self._more, self._batch = LAYOUTS[layout], batch
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._server.name
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"HttpPairScorer({self.name})"
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
         """One score a pair (n,), higher = more relevant; the scale is the model's."""
@@ -592,6 +599,25 @@ def _at(place: str, kind: str) -> tuple[str, str]:
     if not (at and name and url.startswith(("http://", "https://"))):
         raise BadInput(f"'{kind}/{place}' does not say where its server is; write {kind}/NAME@https://HOST/v1")
     return name, url
+
+
+def _server(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> "ModelServer":
+    """The model, its host and the key for it."""
+    from kgmed.models.hosted import ModelServer, key_from
+    from kgmed.servers import host_of
+
+    return ModelServer(host_of(base_url), key_from(environment), kind=kind, model=model)
+
+
+def _client(
+    base_url: str, server: "ModelServer", timeout: float, retries: int, rate: "TokenBucket | None"
+) -> "JsonClient":
+    """The client of a server."""
+    from kgmed.http import JsonClient  # heavy
+    from kgmed.servers import Limits
+
+    limits = Limits(timeout, retries, math.inf, largest=_LARGEST, redirects=0)
+    return JsonClient(base_url, server, limits=limits, pace=rate)
 
 
 def _batches(items: list[int], size: int) -> Iterator[list[int]]:

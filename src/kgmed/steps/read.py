@@ -207,14 +207,7 @@ class LLMReader:
             *([NO_MARKS] if not task().cites else []),
             *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
         ]
-        return Answer(
-            as_asked(said),
-            citations=() if abstained else real,
-            choices=chosen,
-            abstained=abstained,
-            limits="; ".join(limits),
-            reasoning=reply.thoughts or spoken(reply).thoughts,
-        )
+        return of_model(said, real, chosen, limits, reply.thoughts or spoken(reply).thoughts, abstained=abstained)
 
 
 def accepted(
@@ -527,15 +520,16 @@ def cited_answer(
         *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
         *(["the model cited no evidence"] if task().cites and context.cited and not (real or abstained) else []),
     ]
-    return Answer(
-        as_asked(said),
-        citations=() if abstained else real,
-        choices=chosen,
-        abstained=abstained,
-        limits="; ".join(notes),
-        reasoning=reasoning,
-        reader=reader,
-    )
+    return of_model(said, real, chosen, notes, reasoning, abstained=abstained, reader=reader)
+
+
+def of_model(
+    text: str, cited: tuple[int, ...], chosen: tuple[str, ...], limits: Sequence[str], reasoning: str, *,
+    abstained: bool, reader: str = "",
+) -> Answer:  # fmt: skip
+    """What a model wrote as an answer; one that abstains cites nothing."""
+    cited, limit = () if abstained else cited, "; ".join(limits)
+    return Answer(as_asked(text), cited, chosen, abstained, limits=limit, reasoning=reasoning, reader=reader)
 
 
 def context_lines(context: Context, begin: int, end: int) -> str:
