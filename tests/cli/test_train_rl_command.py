@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_when_weights_are_written_is_one_line(cases: Path, t
 
     words = ["train", way, cases, "--out", tmp_path / "x", "--policy", "tiny", "--steps", 1, "--prompts", 2]
     words += ["--samples", 2]
-    program = [sys.executable, "-B", "-c", "from kgmed.cli import main; main()", *map(str, words)]  # -B: no byte code cut
+    program = [sys.executable, "-B", "-c", "from kgmed.cli import main; main()", *map(str, words)]  # no byte code
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -640,10 +640,8 @@ def objects(asked: Asked) -> list[Evidence]:
     found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
     found = [*_read_as(asked, named, links), *_lacking(asked, links), *found] if found else []
     if found and treats and len(links) > 1 and is_case(graph, links):
-        first: dict[tuple[Entity, ...], Evidence] = {}
-        for e in found:  # the first piece of each thing
-            first.setdefault(e.about[:1], e)
-        return list(first.values())
+        begun = [e.about[:1] for e in found]
+        return [e for n, e in enumerate(found) if e.about[:1] not in begun[:n]]  # the first of each thing
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
         own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE}
         return found if len(own) >= _FEW_CAUSES else [*found, *operator_named("explain")(asked)]
@@ -708,12 +706,12 @@ def _listed(ask: Ask) -> list[Link]:
 def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
     """That the graph does not have what is asked of the first of several illnesses and findings, or of an illness."""
     say, roles, lists = catalogue(asked.query.frame.language), asked.row.roles, Lists(asked.graph)
-    several = asked.ask.intent is Intent.TREATMENT and len(links) > 1
     ill = [x for x in links if x.entity.kind == "disease" or (x is links[0] and x.entity.kind in _ILL)]
-    named = {x.mention.surface: x for x in ill if several and not is_of_people(x.mention.surface)}
-    if names := [name for name, x in named.items() if not any(lists.of(x, *roles))]:
-        said = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
-        yield Evidence(said, VERDICT, (), (), 1.0, "absent")
+    ill = ill if asked.ask.intent is Intent.TREATMENT and len(links) > 1 else []
+    said = dict.fromkeys(x.mention.surface for x in ill if not any(lists.of(x, *roles)))
+    if names := [name for name in said if not is_of_people(name)]:
+        text = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
+        yield Evidence(text, VERDICT, (), (), 1.0, "absent")
 
 
 def _read_as(asked: Asked, named: Sequence[Link], links: Sequence[Link]) -> Iterator[Evidence]:

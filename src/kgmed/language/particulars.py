@@ -152,12 +152,10 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
 
 # What a question tells of a patient besides names: age, sex, population, measured values, doses and durations.
 
-_UNDER_TWENTY = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-_UNDER_TWENTY += "seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+_WORDS += "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
 NUMBERS = {"half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0, "两": 2.0, "半": 0.5}
-NUMBERS |= {word: float(n) for n, word in enumerate(_UNDER_TWENTY.split(), start=1)}
-NUMBERS |= {word: 10.0 * n for n, word in enumerate(_TENS.split(), start=2)}
+NUMBERS |= {word: float(n if n < 20 else 10 * (n - 18)) for n, word in enumerate(_WORDS.split(), start=1)}
 NUMBERS |= {sign: float(n) for n, sign in enumerate("零一二三四五六七八九")}
 _KINDS = ("age", "value", "dose", "duration", "sex", "population")
 _DIRECTIONS = ("high", "low", "normal")

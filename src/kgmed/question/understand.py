@@ -543,6 +543,9 @@ def _ask(
     if not subject:
         subject = [n for n, _ in there if n not in objects] or objects
         objects = [n for n in objects if n not in subject]
+    if intent in _TWO_SIDED and any(n.kind in MEDICINES for n in subject):  # the rest is what it is held against
+        objects = list(dict.fromkeys([*(n for n in subject if n.kind not in MEDICINES), *objects]))
+        subject = [n for n in subject if n.kind in MEDICINES]
     if intent in _TWO_SIDED and not objects:
         rest = [n for n, _ in there if n not in subject]
         objects = rest or subject[1:]

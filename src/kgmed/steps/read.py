@@ -528,8 +528,8 @@ def of_model(
     abstained: bool, reader: str = "",
 ) -> Answer:  # fmt: skip
     """What a model wrote as an answer; one that abstains cites nothing."""
-    cited, limit = () if abstained else cited, "; ".join(limits)
-    return Answer(as_asked(text), cited, chosen, abstained, limits=limit, reasoning=reasoning, reader=reader)
+    said = Answer(as_asked(text), () if abstained else cited, choices=chosen, abstained=abstained)
+    return replace(said, limits="; ".join(limits), reasoning=reasoning, reader=reader)
 
 
 def context_lines(context: Context, begin: int, end: int) -> str:

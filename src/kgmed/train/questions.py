@@ -456,8 +456,7 @@ def _labelled(
         yield [span for span, _ in row.names], [slot for _, slot in row.names], False
     if find and (found := list(find(row.text))):
         inside = [[slot for m, slot in row.names if f.start < m.end and m.start < f.end] for f in found]
-        told = [row.marked and row.text[f.start : f.end].casefold() not in usual for f in found]
-        without = [NO_NAME if no else "" for no in told]
+        without = [NO_NAME if row.marked and row.text[f.start : f.end].casefold() not in usual else "" for f in found]
         yield found, [slots[0] if slots else none for slots, none in zip(inside, without, strict=True)], True
 
 
