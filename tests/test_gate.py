@@ -75,7 +75,7 @@ ASKED = (  # of each kind of answer that can name a medicine
     ("There are pimples and oily skin. What is it and what helps?", "有丘疹、皮肤油腻，是什么病，吃什么药？"),
     ("Which medicines are there for acne, and how much is taken?", "痤疮有哪些药，用量多少？"),
 )
-BARRED = ("Not for this patient", "不适合该患者")
+BARRED = ("Not suitable for this patient", "不适合该患者")
 FORBIDS = ("no", "harm", "interacts")
 
 

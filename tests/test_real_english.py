@@ -33,12 +33,12 @@ SAID = [  # question, what is said, what is not
     ("List X-linked recessive disorders", ["Diseases with X-linked recessive inheritance"], []),
     ("Which disease does CFTR cause?", ["Diseases tied to the gene CFTR", "Cystic fibrosis"], []),
     # an allergy is read in whatever words: to a class that the graph has not, before or behind its name
-    ("sulfa allergy, can I take sulfamethoxazole?", ["Not for this patient", "allergy to sulfa"], ["no proof"]),
-    ("I am allergic to sulfa drugs, can I take sulfamethoxazole?", ["Not for this patient"], ["no proof"]),
-    ("I am not allergic to sulfa drugs. Can I take sulfamethoxazole?", [], ["Not for this patient"]),
+    ("sulfa allergy, can I take sulfamethoxazole?", ["Not suitable for this patient", "allergy to sulfa"], ["no proof"]),
+    ("I am allergic to sulfa drugs, can I take sulfamethoxazole?", ["Not suitable for this patient"], ["no proof"]),
+    ("I am not allergic to sulfa drugs. Can I take sulfamethoxazole?", [], ["Not suitable for this patient"]),
     ("I am allergic to penicillin. What antibiotics can I take?", [], ["given for"]),
     # what stays in a list and is risky for this patient is named, also where the list is long
-    ("I am allergic to cefaclor. What can I take for pneumonia?", ["linezolid", "With care", "Amoxicillin"], []),
+    ("I am allergic to cefaclor. What can I take for pneumonia?", ["linezolid", "with care", "Amoxicillin"], []),
     # what is not known to suit is said in an answer of any length
     ("What can I take for acne while pregnant?", ["Sparfloxacin Tablets", "Which of these suit"], []),
     # of what treats an illness the medicines of the class that is asked for

@@ -162,7 +162,7 @@ def test_a_sentence_that_recommends_what_is_not_for_the_patient_is_disputed_whoe
     answer = check(told, Context("", EVIDENCE), said)
     assert [v.label for v in answer.verdicts] == ["contradicted", "unsupported", "unsupported"]
     assert "Aspirin treats fever [1]. [disputed]" in answer.text
-    assert "contradicts “Aspirin treats fever [1].”: Not for this patient" in answer.text
+    assert "contradicts “Aspirin treats fever [1].”: Not suitable for this patient" in answer.text
     assert check(QUERY, Context("", EVIDENCE), said).verdicts[0].label == "supported"
 
 
