@@ -33,7 +33,7 @@ SAID = [  # question, what is said, what is not
     ("List X-linked recessive disorders", ["Diseases with X-linked recessive inheritance"], []),
     ("Which disease does CFTR cause?", ["Diseases tied to the gene CFTR", "Cystic fibrosis"], []),
     # an allergy is read in whatever words: to a class that the graph has not, before or behind its name
-    ("sulfa allergy, can I take sulfamethoxazole?", ["Not suitable for this patient", "allergy to sulfa"], ["no proof"]),
+    ("sulfa allergy, can I take sulfamethoxazole?", ["Not suitable for this patient", "to sulfa"], ["no proof"]),
     ("I am allergic to sulfa drugs, can I take sulfamethoxazole?", ["Not suitable for this patient"], ["no proof"]),
     ("I am not allergic to sulfa drugs. Can I take sulfamethoxazole?", [], ["Not suitable for this patient"]),
     ("I am allergic to penicillin. What antibiotics can I take?", [], ["given for"]),
