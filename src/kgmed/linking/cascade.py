@@ -172,6 +172,7 @@ AT_LEAST_CJK = 0.75  # the same on CMeKG's aliases: one character in four
 _SHORTEST = 5  # letters: in shorter words one slip makes another word
 _SHORTEST_CJK = 4
 _LONG = 16  # letters: in shorter names two slips make another name (hypokalemia, hypocalcemia)
+_OFTENER = 8  # ours: in so many times more names stands a word of which one in a name is a slip
 _SURE_START = 8  # letters: in shorter words the first letter is no slip (France, trance)
 
 
@@ -277,7 +278,10 @@ class Misspelled:
         if OSA.distance(written, name) > 1 + (len(written) >= _LONG):
             return False
         strange = [w for w in map(fold_word, written.split()) if w not in other]
-        return not any(self.names.knows(w) for w in strange) and not self._is_word(written, name)
+        usual = max((self.names.often(w) for w in other - set(written.split())), default=0)
+        known = any(self.names.often(w) * _OFTENER > usual for w in strange if self.names.knows(w))
+        same = written.rstrip("ea") == name.rstrip("ea")  # as languages write one substance: levothyroxin, mifepristona
+        return (same or not known) and not self._is_word(written, name)
 
     def _is_word(self, written: str, name: str) -> bool:
         """Whether what is written is one English word that means another thing than the name: storing, hoping."""

@@ -552,6 +552,7 @@ def ordinary_words() -> frozenset[str]:
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
+_HEADS = frozenset({"disease", "diseases", "syndrome"})  # misspelt they end a name ("angelman syndome")
 _AGE = lazily(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
 
 
@@ -604,7 +605,8 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
     for word in words:
         gap = text[(link or run)[-1].end : word.start] if run else ""
         broken = bool(gap.strip(" -'’")) or "\n" in gap or (bool(run) and word.is_cjk != run[-1].is_cjk)
-        asks = asking.hold(word.start, word.end) or spelled(word.text) != word.text
+        meant = spelled(word.text)
+        asks = asking.hold(word.start, word.end) or (meant != word.text and not (run and meant in _HEADS))
         is_cut = word.text in _cut_list("en") or word.start in cut_at or asks
         if is_cut and not broken and run and not link and word.text in _COPULAS:
             link = [word]
