@@ -2,9 +2,9 @@
 
     KGMED_DATA=DIR python bench/diagnosis_weights.py [--graph GRAPH] [--most 400]
 
-Fitted on the train parts of DXY and MZ-10 (`most` patients of each, drawn by their number) and the `dev` stories, by a
-conditional logit over the diseases that have one of the findings; a disease with n cases counts as the root of n cases.
-Ranks are printed of the parts that nothing was fitted on: the test parts and the `held` stories. The weights go into
+Fitted on the train parts of DXY and MZ-10 (`most` patients of each, drawn by their number), the `dev` stories and the
+`dev` questions of strangers that ask for a disease, by a conditional logit over the diseases that have one of the findings; a disease with n cases counts as the root of n cases.
+Ranks are printed of all; nothing is fitted on the test parts and the `held` stories and questions. The weights go into
 src/kgmed/diagnose/weights.toml, table "patients". Those of case reports are fitted by bench/diagnose.py.
 """
 
@@ -43,6 +43,7 @@ from kgmed.steps.family import Family
 from kgmed.toolkit import Toolkit
 
 Floats = NDArray[np.float64]
+STRANGERS = STORIES.with_name("strangers.jsonl")
 POOL = 300  # candidates of a case
 ROUNDS = 2  # of choosing candidates by the weights and fitting
 FITTED = ("exact", "narrower", "twin", "broader", "prevalence", "listed", "care", "shown", "befalling")
@@ -92,16 +93,24 @@ def _case(model: DiagnosisEngine, group: str, part: str, links: Sequence[Link], 
 
 
 def _stories(graph: LocalGraph) -> Iterator[Case]:
-    """The stories, their findings read from their words."""
+    """The stories and the questions of strangers, their findings read from their words."""
     kit, model = Toolkit(graph), engine(graph)
     names = {d: _names(kit, d) for d in model.world.diseases.tolist()}
-    for line in STORIES.read_text(encoding="utf-8").splitlines():
-        story = json.loads(line)
-        question = Question(story["story"])
+    for group, part, text, accepted in _told():
+        question = Question(text)
         mentions, links = kit.understood(question)
         who = kit.understand(Query(question), mentions, links).patient
-        right = {d for d, name in names.items() if any(accepted in name for accepted in story["accept"])}
-        yield _case(model, "stories", story["part"], links, who, right)
+        right = {d for d, name in names.items() if any(one.casefold() in name for one in accepted)}
+        yield _case(model, group, part, links, who, right)
+
+
+def _told() -> Iterator[tuple[str, str, str, list[str]]]:
+    """Of each story its group, its part, its text and the names of diseases that are accepted."""
+    for row in map(json.loads, STORIES.read_text(encoding="utf-8").splitlines()):
+        yield "stories", row["part"], row["story"], row["accept"]
+    for row in map(json.loads, STRANGERS.read_text(encoding="utf-8").splitlines()):
+        if row["intent"].startswith("ddx") and row["expect"] == "answer":
+            yield row["intent"], row["part"], row["question"], [name for group in row["first"] for name in group]
 
 
 def _names(kit: Toolkit, disease: int) -> str:
@@ -156,7 +165,7 @@ def _show(name: str, now: Floats, cases: Sequence[Case]) -> None:
     for (group, part), of in sorted(ranks.items()):
         first, five = (np.mean([0 < r <= k for r in of]) for k in (1, 5))
         print(
-            f"  {group:8} {part:6} {len(of):4}  {first:.3f}  {five:.3f}  {np.mean([1 / r if r else 0 for r in of]):.3f}"
+            f"  {group:10} {part:6} {len(of):4}  {first:.3f}  {five:.3f}  {np.mean([1 / r if r else 0 for r in of]):.3f}"
         )
 
 

@@ -129,9 +129,9 @@ class Reading:
 
     @cached_property
     def diagnoses(self) -> list[Numbered]:
-        """The diseases that fit the findings, those with a name in the asker's language first."""
+        """The diseases that fit the findings, those with a name that the asker can read first."""
         fitting = [row for row in self.rows if is_diagnosis(row[1])]
-        return sorted(fitting, key=lambda row: self.speech.foreign(self.speech.name(row[1].about[0])))
+        return sorted(fitting, key=lambda row: self.speech.unreadable(self.speech.name(row[1].about[0])))
 
     @cached_property
     def facts(self) -> list[Numbered]:

@@ -182,7 +182,8 @@ class Lexicon:
     def find(self, text: str) -> list[Mention]:
         """The names in any text, in order; text[m.start:m.end] == m.surface."""
         words = tokens(text)
-        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words))
+        named = _simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words)
+        spans = _disjoint(named, last=not has_cjk(text))
         found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
         places = self._whole(text, found)
         codes = [m.span() for m in re.finditer(_CURIE, text)]
@@ -400,15 +401,17 @@ def _holds(index: NDArray[np.uint64], value: int) -> bool:
     return place < len(index) and int(index[place]) == value
 
 
-def _disjoint(spans: list[Span]) -> list[Span]:
-    """The longest spans (then exact, then leftmost ones) that do not overlap, in order.
+def _disjoint(spans: list[Span], *, last: bool = False) -> list[Span]:
+    """The longest spans that do not overlap, in order; of equal ones the exact, then the leftmost or the `last`.
+
+    The last has the head of a phrase: hepatitis B of "chronic hepatitis B", back pain of "lower back pain".
 
     >>> [(s.start, s.end) for s in _disjoint([Span(0, 2, True), Span(1, 4, True), Span(3, 5, True), Span(4, 5, True)])]
     [(1, 4), (4, 5)]
     """
     taken: set[int] = set()
     chosen = []
-    for span in sorted(spans, key=lambda s: (s.start - s.end, not s.exact, s.start)):
+    for span in sorted(spans, key=lambda s: (s.start - s.end, not s.exact, -s.start if last else s.start)):
         if taken.isdisjoint(range(span.start, span.end)):
             taken.update(range(span.start, span.end))
             chosen.append(span)

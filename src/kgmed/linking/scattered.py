@@ -282,11 +282,15 @@ def _of_two(text: str, clause: list[Token], words: list[Token], whole: list[Ment
 def _over(clause: list[Token], words: list[Token], whole: list[Mention]) -> bool:
     """Whether a scattered name begins before a "with" and goes on behind another thing that somebody has.
 
-    "a newborn with hypotonia and seizures" tells of seizures and not of Convulsions of newborn. Nor does a name end
-    before the number or letter of another: "a drug for hepatitis C" is no drug hepatitis.
+    "a newborn with hypotonia and seizures" tells of seizures and not of Convulsions of newborn. Nor does a name take
+    some of the words of another that stands there in one piece: "a cousin has Bloom syndrome" is no Cousin syndrome,
+    "a drug for hepatitis C" no drug hepatitis.
     """
-    if any(m.start <= words[-1].start < words[-1].end < m.end and _counts(m.surface.split()[-1]) for m in whole):
-        return True
+    mine = {w.start for w in words}
+    for m in whole:
+        its = {m.start + w.start for w in tokens(m.surface) if w.text not in FUNCTION_WORDS}
+        if mine & its and its - mine:
+            return True
     joint = next((w for w in clause if w.text == "with" and words[0].start < w.start < words[-1].start), None)
     return joint is not None and any(joint.end <= m.start and m.end <= words[-1].start for m in whole)
 
