@@ -1,8 +1,12 @@
 """English questions to the packaged graphs: what a person who asks them must read, and must not."""
 
+from itertools import islice
+
 import pytest
 
+from kgmed.graph.base import ByRole
 from kgmed.graph.store.store import Store
+from kgmed.records import Entity, Role
 from kgmed.session import Session
 
 pytestmark = pytest.mark.starter
@@ -51,3 +55,28 @@ def test_what_is_asked_is_what_is_answered(english: Session, text: str, said: li
     answer = english.ask(text).answer.text
     assert [part for part in said if part not in answer] == [], answer
     assert [part for part in never if part in answer] == [], answer
+
+
+MODES = {"Autosomal dominant": "autosomal dominant", "Autosomal recessive": "autosomal recessive"} | {
+    f"X-linked {kind}": f"X-linked {kind}" for kind in ("dominant", "recessive")
+}
+
+
+def test_a_mode_of_inheritance_is_affirmed_of_the_diseases_that_have_it_alone(english: Session, hpo: Store) -> None:
+    """The opposite of what a graph says is the worst answer: 240 questions made from its own diseases."""
+    has: dict[Entity, set[str]] = {}
+    for name in MODES:
+        [mode] = (m.entity for m in hpo.lookup(f"{name} inheritance")[:1])
+        for t in islice(ByRole(hpo, Role.INHERITANCE).subjects([hpo.number(mode.id)]).edge.tolist(), 400):
+            has.setdefault(hpo.triple(t).subject, set()).add(name)
+    clear = sorted((e for e, modes in has.items() if len(modes) == 1 and _is_plain(e.name)), key=lambda e: e.id)
+    for disease in clear[:: len(clear) // 30][:30]:
+        for name, asked in MODES.items():
+            for words in ("Is {} {}?", "Is it true that {} is {}?"):
+                said = english.ask(words.format(disease.name, asked)).answer.text
+                assert not said.startswith("Yes" if name not in has[disease] else "No"), (disease.name, asked, said)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name says nothing of a mode itself."""
+    return name.replace(" ", "").isalpha() and "inked" not in name and "utosomal" not in name

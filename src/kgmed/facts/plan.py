@@ -209,6 +209,7 @@ class OptionPaths:
 _UNSURE = 0.5  # ours: the probability below which findings told without an illness ask which one it is
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
+_MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
 _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illness it is
     {Intent.GENES, Intent.INHERITANCE, Intent.OVERVIEW, Intent.NAMES, Intent.TYPES, Intent.SYMPTOMS}
@@ -264,6 +265,7 @@ class FromFrame:
         if better(found) or ask is not query.frame.asks[0] or ask.intent.out_of_scope:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
+        likely = (o for o in likely if not (ask.intent in _MAY_HARM and Role.TREATS in _roles_of(o)))
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
         kept = (o for o in others if self._may_explain(ask) or not any(e.kind == "candidate" for e in o))
         return next(filter(better, kept), found)

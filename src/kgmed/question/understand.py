@@ -80,7 +80,8 @@ def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
     for kind, (table, heading) in _KINDS.items():
         for key in vocabulary.members(table, heading):
             for m in vocabulary.compiled(table, key, Predicate.NAMED_BY).finditer(text):
-                if not any(n.start <= m.start() and m.end() <= n.end and len(m[0]) < n.end - n.start for n in names):
+                longer = (n for n in names if kind != "mode" or n.kind != "inheritance")  # a mode has names in graphs
+                if not any(n.start <= m.start() and m.end() <= n.end and len(m[0]) < n.end - n.start for n in longer):
                     yield Constraint(kind, key, m.span())
                     break
 
@@ -153,7 +154,9 @@ def whole_names(text: str, places: Sequence[Place], known: Known) -> Iterator[Pl
     ['Kessler-Bluhm fever']
     """
     if not has_cjk(text):
-        yield from ((begin, end) for start, end in places if (begin := _begin(text, start, known)) < start)
+        for start, end in places:  # the name of another thing is no part of this one
+            if (begin := _begin(text, start, known)) < start and not any(begin < b <= start for _, b in places):
+                yield begin, end
         return
     for m in _AFTER_A_PERSON.finditer(text) if "氏" in text else ():
         skipped = _BEFORE_A_PERSON.match(m[1])
