@@ -269,7 +269,7 @@ class Reading:
         compared = Intent.COMPARISON in self.frame.intents
         room = self.speech.size("lists") // max(min(len(groups), 4), 1)
         room = room * 3 // 4 if compared else room  # what is said of one must leave room for the other
-        for key in self._unsaid(groups):
+        for key in dict.fromkeys(self._unsaid(groups)):  # of two asks one note may be the same
             yield line(self.speech.say(f"note.{key}"))
         for group in groups[:_LISTS]:
             wide = 2 if compared and group.role is Role.FINDING else 1  # what tells two illnesses apart

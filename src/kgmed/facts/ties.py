@@ -213,7 +213,9 @@ class Ties:
             names += [*(name.replace(a, b) for a, b in words["written"]), *(name + end for end in words["having"])]
             names += [name.removesuffix(end) for end in words["having"] if name.endswith(end)]
             names += lay.others(name)
-        found = self.members(thing) | dict.fromkeys(self.called(names), ())
+        called = (replace(thing.link, entity=self.graph.at(n)) for n in self.called(names))
+        twins = (self.graph.number(e.id) for link in called for e in self.family.twins(link))
+        found = self.members(thing) | dict.fromkeys(twins, ())
         return {node: why for node, why in found.items() if node not in others}
 
     def called(self, names: Iterable[str]) -> list[int]:
@@ -323,12 +325,14 @@ class Ties:
         return [*self.tied(entries, self.own(thing)), *self.naming(entries, thing, along=along)]
 
     def holding(self, a: Thing, b: Thing, roles: Sequence[Role] = ()) -> list[Tie]:
-        """What one has whose name holds the Chinese name of the other, in some roles or those of near names."""
+        """What one has that the other is a kind of, or whose name holds the other's Chinese name, in near roles."""
         found, roles = [], roles or tuple(map(Role, rules()["roles"]["near_names"]))
         for one, other, along in ((a, b, True), (b, a, False)):
             if self.is_medicine(other) and not other.entity.name.endswith(tuple(rules()["names"]["class_marks"])):
                 continue  # products are named after medicines
             ways = self.own(one) | self.members(one)
+            above = {} if self.is_medicine(other) else self.family.classes(self.own(other) | self._besides(other, ()))
+            found += [replace(t, along=t.along is along) for t in self.tied(ways, above) if t.role in roles]
             for t, why in self._held(ways, self.names(other), roles):
                 own = self.graph.number(t.subject.id) in ways
                 found.append(Tie(t, why, along is own, 10 * len(why)))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.frame import Intent
+from kgmed.language import lay
 from kgmed.language.text import has_cjk
 from kgmed.question.model import BUCKETS, FORMS, WHOLE_BUCKETS, Features, Seen, Span, ngrams
 
@@ -152,7 +153,10 @@ _OFTEN, _INSIDE = 5, 0.03  # ours: questions in which an n-gram stands outside o
 
 
 def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
-    """The n-grams that stand in several questions outside of the names and hardly ever inside, sorted."""
+    """The n-grams that stand in several questions outside of the names and hardly ever inside, sorted.
+
+    None is a finding's name among lay words: stories tell of nausea outside of what they ask about.
+    """
     outside, inside = Counter[str](), Counter[str]()
     for row in rows:
         at, apart = 0, []
@@ -162,7 +166,8 @@ def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
             if span.kind not in ("person", ""):
                 inside.update({gram for *_, gram in ngrams(row.text[span.start : span.end])})
         outside.update({gram for part in [*apart, row.text[at:]] for *_, gram in ngrams(part)})
-    return sorted(g for g, count in outside.items() if count >= _OFTEN and inside[g] <= _INSIDE * count)
+    asks = (g for g, count in outside.items() if count >= _OFTEN and inside[g] <= _INSIDE * count)
+    return sorted(g for g in asks if not [*lay.others(g)])
 
 
 Floats = NDArray[np.float32]
