@@ -306,7 +306,8 @@ class FromFrame:
             row.also == "foods" if refusing else not explains or (not sure and self._may_explain(ask))
         )
         found = found or (operator_named(row.also)(asked._replace(row=row)) if tried else [])
-        return found or [self._missing(query, ask)]
+        broader = [] if any(map(is_verdict, found)) else _said_broader(query.frame, ask)
+        return [*broader, *found] if found else [self._missing(query, ask)]
 
     def _illness(self, ask: Ask) -> tuple[Named, ...]:
         """The one illness that an ask is of, where what else is told is found in the patient; () of none or several."""
@@ -377,6 +378,16 @@ class FromFrame:
         steps = ByRole(self.graph, role)
         behind = role in (Role.TREATS, Role.TESTS) and not medicine
         return bool(len((steps.subjects(nodes) if behind else steps.objects(nodes)).node))
+
+
+def _said_broader(frame: Frame, ask: Ask) -> Iterator[Evidence]:
+    """That a thing is answered as what a part of its name means: facial eczema as eczema."""
+    say = catalogue(frame.language)
+    for thing in (n for n in ask.things if n.links and len(n.names) > 1):
+        whole, part = thing.names[0], thing.links[0].mention.surface
+        if part != whole and whole.endswith(part):
+            text = say("verdict.read_as", one=whole, other=name_of(thing.links[0].entity, say))
+            yield Evidence(text, VERDICT, (), (thing.links[0].entity,), 1.0, "absent")
 
 
 def _roles_of(ask: Ask) -> tuple[Role, ...]:

@@ -272,13 +272,13 @@ class Trained:
     def _named(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
         """What the question names; a name of which a part alone was linked is one that was not found."""
         named = _named(text, mentions, links)
-        named = list(_compounds(text, named))[::-1] if has_cjk(text) else named
         named = _with_foods(text, named) if any(n.links and n.kind in MEDICINES for n in named) else named
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
         whole = [Named((text[a:b],), UNKNOWN, ((a, b),)) for a, b in wider]
-        return sorted([*(n for n in named if n not in inside), *whole], key=lambda n: n.spans)
+        rest = sorted([*(n for n in named if n not in inside), *whole], key=lambda n: n.spans)
+        return list(_compounds(text, rest))[::-1]
 
     def _allergens(self, text: str, named: Sequence[Named]) -> list[Named]:
         """The things, a name of an allergy beside another name cut down to the medicine that it is to."""
@@ -388,7 +388,10 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
 
 
 def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
-    """The things; a Chinese name behind words of quality is one with them: 糜烂出血性胃炎, 过敏性咳嗽."""
+    """The things; an illness behind words of quality, or that no graph has, is one with them: 过敏性咳嗽, facial tumour.
+
+    Where almost anything may be called by the linked word (poisoning, 囊肿), the whole is a name that was not found.
+    """
     rest = list(named)
     while rest:
         whole, qualified = rest.pop(), False
@@ -396,6 +399,10 @@ def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
             before, end = rest[-1], whole.spans[0][1]
             between = text[before.spans[0][1] : whole.spans[0][0]]
             quality = between in _QUALITY or (not between and before.names[0].endswith(_QUALITY))
+            loose = not (before.links or before.kind) and before.negated is whole.negated
+            if loose and between in ("", " ") and whole.kind in ILL:
+                quality, general = True, vocabulary.listed("illnesses of many kinds").fullmatch(whole.names[-1])
+                whole = replace(whole, kind=UNKNOWN, links=()) if general else whole
             if not quality and (between or not qualified or before.kind == "disease"):
                 break
             qualified, start = True, rest.pop().spans[0][0]
