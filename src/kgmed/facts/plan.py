@@ -210,6 +210,7 @@ _UNSURE = 0.5  # ours: the probability below which findings told without an illn
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
+_COMPARED = 2  # things of which a graph must have something
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
 _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illness it is
     {Intent.GENES, Intent.INHERITANCE, Intent.OVERVIEW, Intent.NAMES, Intent.TYPES, Intent.SYMPTOMS}
@@ -276,7 +277,8 @@ class FromFrame:
         if ask.intent.out_of_scope:
             return [_says_not("service", query.frame)]
         unknown = [n for n in ask.things if not n.links] if ask.intent is not Intent.DIAGNOSIS else []
-        if unknown and len(unknown) == len(ask.things):
+        compared = ask.intent is Intent.COMPARISON and len(ask.things) - len(unknown) < _COMPARED
+        if unknown and (compared or len(unknown) == len(ask.things)):
             return [_says_not("unknown", query.frame, max((n.names[0] for n in unknown), key=len))]
         of_a_mode = any(c.kind == "mode" for c in ask.constraints)
         if not (ask.things or of_a_mode) and ask.intent is not Intent.DIAGNOSIS:
