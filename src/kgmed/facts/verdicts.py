@@ -256,7 +256,9 @@ class Pair:
         return done if all(t.role is Role.ADVERSE and not t.slip for t in done) else []
 
     def _worsened(self) -> list[Tie]:
-        return self.ties.worsened(self.a, self.b)
+        """What makes an illness worse; [] where more is given for it."""
+        worse = self.ties.worsened(self.a, self.b)
+        return [] if _more_given(self.between, worse) else worse
 
     def _mates_of_harmful(self) -> list[Tie]:
         """What others of the class of a medicine that does harm have with the other."""
@@ -621,9 +623,14 @@ def _speaks_against(good: Sequence[Tie], ties: Sequence[Tie]) -> list[Tie]:
     """What speaks against ties that say yes: most are slips, or more is given for what little is said to cause."""
     if _are_slips(good):
         return [t for t in ties if t not in good]
-    given, causing = ([t for t in ties if t.role is role and not t.slip] for role in (Role.TREATS, Role.ADVERSE))
-    more = len({t.triple.subject for t in given}) > len({t.triple.subject for t in causing})
-    return given if more and all(t.slip or t.role is Role.ADVERSE for t in good) else []
+    more = _more_given(ties, [t for t in ties if t.role is Role.ADVERSE and not t.slip])
+    return more if all(t.slip or t.role is Role.ADVERSE for t in good) else []
+
+
+def _more_given(ties: Sequence[Tie], causing: Sequence[Tie]) -> list[Tie]:
+    """The ties of what is given, where these are of more medicines than cause it."""
+    given = [t for t in ties if t.role is Role.TREATS and not t.slip]
+    return given if len({t.triple.subject for t in given}) > len({t.triple.subject for t in causing}) else []
 
 
 def _says_any(text: str, words: Sequence[str]) -> bool:
