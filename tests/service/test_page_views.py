@@ -211,9 +211,22 @@ def test_a_thing_that_several_facts_name_is_listed_once_with_all_of_them(visit: 
     assert page.locator(".fact").count() == 2
 
 
+def test_what_a_thing_has_stands_as_in_an_answer(visit: Visit) -> None:
+    page = visit.open().ask("What are the symptoms of Marfan syndrome?").page
+    page.locator("[data-tab=table]").click()
+    answered = visit.texts(".facts tbody td[data-label=To]")
+    visit.open(f"#/graph/auto/{page_graphs.MARFAN}").page.get_by_role("button", name="more facts").click()
+    visit.page.wait_for_selector(".chip >> nth=14")
+    assert visit.texts(".facts-list .chip a") == answered
+    assert len(answered) == 15
+    asked = page.evaluate("fetch('/v1/graphs/cmekg/entities/痛风/neighbours?limit=2').then((r) => r.json())")
+    assert [t["relation"]["role"] for t in asked["triples"]] == ["treats", "finding"]  # and not 15 times the first
+
+
 def test_a_box_of_the_picture_can_be_expanded_where_it_is(visit: Visit) -> None:
     page = visit.open(f"#/graph/auto/{page_graphs.MARFAN}").page
     page.locator("[data-tab=picture]").click()
+    page.get_by_role("button", name="more: Findings").click()
     page.get_by_role("button", name="Ectopia lentis, Findings").click()
     assert page.get_by_role("button", name="Weill-Marchesani syndrome").count() == 0
     page.get_by_role("button", name="Show here what is known of it").click()

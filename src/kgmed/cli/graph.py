@@ -492,9 +492,16 @@ def neighbours(
     limit: Limit = 64,
     as_json: Json = False,
 ) -> None:
-    """List the triples around an entity, heaviest first."""
-    graph = _opened(name)
-    found = graph.neighbours(_resolved(graph, entity).id, limit=limit, roles=role or ())
+    """List the triples around an entity, as answers list them."""
+    from kgmed.graph.store.store import Store
+    from kgmed.steps.retrieve import as_listed
+
+    graph, roles = _opened(name), role or ()
+    thing = _resolved(graph, entity)
+    if isinstance(graph, Store):
+        found = graph.triples(as_listed(graph, thing, roles)[0][:limit])
+    else:
+        found = graph.neighbours(thing.id, limit=limit, roles=roles)
     screen.data(found) if as_json else _triples(found)
 
 

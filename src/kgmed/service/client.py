@@ -100,7 +100,7 @@ class ServiceClient:
     def neighbours(
         self, graph: str, name: str, *, roles: Sequence[Role] = (), limit: int = 64, after: int = 0
     ) -> Neighbourhood:
-        """The triples around an entity, heaviest first."""
+        """The triples around an entity, as answers list them."""
         path = f"graphs/{_in(graph)}/entities/{_in(name)}/neighbours"
         return self._get(Neighbourhood, path, role=[str(role) for role in roles], limit=limit, after=after)
 

@@ -311,7 +311,7 @@ def _of_a_graph(api: APIRouter, doors: Doors) -> None:
         request: Request, graph: str, id: str, role: Annotated[list[Role], Query(max_length=30)] = [],  # noqa: B006
         limit: Limit = 64, after: Annotated[int, Query(ge=0, le=10_000_000)] = 0, language: Lang = "",
     ) -> Response:  # fmt: skip
-        """The triples around an entity, by id or name, heaviest first."""
+        """The triples around an entity, by id or name, as answers list them."""
         return await look(request, uses.Neighbourhood,
             lambda: cases.neighbours(graph, id, roles=role, limit=limit, after=after, language=language))  # fmt: skip
 

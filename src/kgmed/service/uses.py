@@ -46,6 +46,7 @@ from kgmed.service.kept import Fetches, FetchState, Opened, RunsKept, Uploaded, 
 from kgmed.session import LONGEST_QUESTION, Conversation, Event, Session, open_named, open_session
 from kgmed.show_run import LINKS, translated, translated_run
 from kgmed.steps.read import FENCE, NO_EVIDENCE, fence_for
+from kgmed.steps.retrieve import as_listed
 from kgmed.stop import Stop, check_stop, stopping_by
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -491,13 +492,11 @@ class UseCases:
     def neighbours(
         self, graph: str, name: str, *, roles: Sequence[Role] = (), limit: int = 64, after: int = 0, language: str = ""
     ) -> Neighbourhood:
-        """The triples around the entity of that id or name, heaviest first, from the one behind `after` on."""
+        """The triples around the entity of that id or name, as answers list them, from the one behind `after` on."""
         store = self.store(graph, language)
         entity = store.entity(_resolved(store, name).id)
-        node = store.number(entity.id)
-        counts = _roles(store, node)
-        total = sum(n for role, n in counts.items() if not roles or role in roles)
-        edges = store.incident(node, limit=min(after + limit, total), roles=roles)[after:]
+        ordered, counts = as_listed(store, entity, roles)
+        total, edges = len(ordered), ordered[after : after + limit]
         more = after + len(edges)
         found = Neighbourhood(entity, tuple(store.triples(edges)), total, more if more < total else None, counts)
         return translated(found, language) if language else found
@@ -817,16 +816,6 @@ def _served(name: str, store: Store) -> ServedGraph:
         name, store.label, m.source, m.release, m.licence, m.citation, m.language, m.counts["entities"],
         m.counts["triples"], m.bytes, tuple(k for k in m.kinds if k), tuple(m.relations), tuple(m.parts),
     )  # fmt: skip
-
-
-def _roles(store: Store, node: int) -> dict[Role, int]:
-    """How many triples of each role a node has, the most frequent first."""
-    edges = store.incident(node, limit=1 << 31)
-    counts: dict[Role, int] = {}
-    for relation in store.adjacency.out.relation[edges].tolist():
-        role = store.relations[relation].role
-        counts[role] = counts.get(role, 0) + 1
-    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
 def open_cases(

@@ -12,6 +12,7 @@ from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 
 if TYPE_CHECKING:
     from kgmed.graph.search.paths import Direction, Segment, ShortestPaths
+    from kgmed.graph.store.store import Store
 
 # --- Paths written as arrow chains. Both ends are shown for every shape, and each arrow points as its graph states it.
 
@@ -246,3 +247,25 @@ class First:
         """The pieces kept, in their order."""
         distinct = list({(e.text, e.id): e for e in evidence}.values())
         return [*distinct[: self.keep], *(e for e in distinct[self.keep :] if e.is_safety)]
+
+
+_ORDERED = 2_000  # ours: facts of a role; more are left as they stand
+
+
+def as_listed(store: "Store", entity: Entity, roles: Sequence[Role] = ()) -> tuple[list[int], dict[Role, int]]:
+    """The edges of an entity in turns of roles, each as answers list what it leads to, and how many each role has."""
+    from kgmed.steps.family import Family  # read in where a thing is shown
+
+    edges, found = store.incident(store.number(entity.id), limit=1 << 31), dict[Role, list[int]]()
+    for edge, relation in zip(edges, store.adjacency.out.relation[edges].tolist(), strict=True):
+        found.setdefault(store.relations[relation].role, []).append(edge)
+    found = dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
+    for role, some in found.items():
+        if 1 < len(some) <= _ORDERED and role in (roles or found):
+            rows = [t for own in (True, False) for t in Family(store).ordered(entity, role, own=own)]
+            place = {other: i for i, t in reversed([*enumerate(rows)]) for other in (t.head.id, t.tail.id)}
+            others = (t.tail.id if t.head.id == entity.id else t.head.id for t in store.triples(some))
+            some.sort(key={e: place.get(other, len(rows)) for e, other in zip(some, others, strict=True)}.__getitem__)
+    wanted = (some for role, some in found.items() if role in (roles or found))
+    turns = [e for row in zip_longest(*wanted) for e in row if e is not None]
+    return turns, {role: len(some) for role, some in found.items()}

@@ -32,14 +32,11 @@ export function Graph({ where, served, go }) {
   </div>`;
 }
 
-/** Facts that say how often they are so come first, heaviest first as they come. */
-const oftenFirst = (a, b) => Number(!frequencyOf(a)) - Number(!frequencyOf(b));
-
 /** An entity: its names, what is known of it by role, and paths. */
 function Thing({ graph, id, served, go, complete, to }) {
   const language = currentLanguage();
   const { value, problem, again } = useLoaded(
-    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: FIRST, language }, signal).then((around) => ({ ...around, triples: around.triples.sort(oftenFirst) }))]),
+    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: FIRST, language }, signal)]),
     [graph, id, language],
   );
   if (problem && problem.status === 409) return html`<${Choose} candidates=${problem.extra.candidates || []} graph=${graph} />`;
