@@ -125,6 +125,12 @@ def test_of_several_things_the_first_that_has_nothing_is_named_and_so_is_an_illn
         )
 
 
+def test_an_illness_that_lacks_what_is_asked_is_named_beside_another_that_has_it_but_not_a_finding() -> None:
+    for things, lacking in ((("gout", "flu"), ["gout"]), (("pain", "flu"), []), (("flu", "lead"), [])):
+        found = answered(Frame((Ask(Intent.CAUSES, named(G, *things)),)))
+        assert [e.text for e in found if e.id == "absent"] == [f"The graph has no causes for {x}." for x in lacking]
+
+
 def test_each_list_names_the_ask_that_it_answers() -> None:
     asks = (Ask(Intent.SYMPTOMS, named(G, "gout")), Ask(Intent.TREATMENT, named(G, "gout")))
     found = answered(Frame(asks))

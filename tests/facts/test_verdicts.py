@@ -99,6 +99,27 @@ def named(name: str, start: int = -1) -> Named:
     return Named((name,), link.entity.kind if link else "", spans, links)
 
 
+def test_a_medicine_that_makes_an_illness_worse_is_a_caution_unless_more_of_it_is_given_for_it() -> None:
+    rows = [
+        ("labetalol", "treats", "asthma"),
+        ("labetalol", "side effect", "asthma"),
+        ("salbutamol", "treats", "asthma"),
+        ("salbutamol syrup", "treats", "asthma"),
+        ("salbutamol syrup", "contains", "salbutamol"),
+        ("salbutamol", "side effect", "bronchospasm"),
+    ]
+    drugs = ["labetalol", "salbutamol", "salbutamol syrup"]
+    graph = RoleGraph(rows, RELATIONS, {"drug": drugs, "disease": ["asthma"], "symptom": ["bronchospasm"]})
+    for drug, verdict, begins in (
+        ("labetalol", "harm", "Caution: labetalol can cause"),
+        ("salbutamol", "other", "The"),
+    ):
+        things = [Named((name,), graph.link(name).entity.kind, (), (graph.link(name),)) for name in (drug, "asthma")]
+        ask = Ask(Intent.SAFETY, (things[0],), (things[1],), form=Form.YES_NO)
+        [said] = RelationVerdict(graph)(ask, Frame((ask,), source="given"))
+        assert (said.id, said.text.startswith(begins)) == (verdict, True)
+
+
 def judged(
     intent: Intent, subject: str, other: str = "", *, frame: Frame | None = None, negative: bool = False
 ) -> list[Evidence]:

@@ -619,6 +619,7 @@ class RicherNames:
 
 
 _FEW_CAUSES = 3  # ours: where a finding has fewer causes of its own, the diseases that show it are shown too
+_OF_AN_ILLNESS = (Role.TREATS, Role.FINDING, Role.CAUSE)  # what the graph has of whatever it knows as an illness
 _ILLNESSES = 2  # ours: illnesses of which is told what labels warn of
 
 
@@ -704,12 +705,14 @@ def _listed(ask: Ask) -> list[Link]:
 
 
 def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
-    """That the graph does not have what is asked of the first of several illnesses and findings, or of an illness."""
+    """That the graph does not have what is asked of one of several illnesses, of treatments also of a first finding."""
     say, roles, lists = catalogue(asked.query.frame.language), asked.row.roles, Lists(asked.graph)
-    ill = [x for x in links if x.entity.kind == "disease" or (x is links[0] and x.entity.kind in _ILL)]
-    ill = ill if asked.ask.intent is Intent.TREATMENT and len(links) > 1 else []
-    said = dict.fromkeys(x.mention.surface for x in ill if not any(lists.of(x, *roles)))
-    if names := [name for name in said if not is_of_people(name)]:
+    treats = asked.ask.intent is Intent.TREATMENT
+    ill = [x for x in links if x.entity.kind == "disease" or (treats and x is links[0] and x.entity.kind in _ILL)]
+    if len(links) < 2 or not (treats or all(x in ill and is_an_illness(asked.graph, x) for x in links)):
+        return
+    lacking = [x for x in ill if not any(lists.of(x, *roles)) and (treats or any(lists.of(x, *_OF_AN_ILLNESS)))]
+    if names := [name for name in dict.fromkeys(x.mention.surface for x in lacking) if not is_of_people(name)]:
         text = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
         yield Evidence(text, VERDICT, (), (), 1.0, "absent")
 

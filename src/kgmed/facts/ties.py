@@ -316,8 +316,8 @@ class Ties:
 
     def worsened(self, medicine: Thing, illness: Thing) -> list[Tie]:
         """What a medicine can cause that makes an illness worse: bronchospasm and asthma."""
-        acts: Ways = dict.fromkeys(self.called(worsened_by(illness.words)), ())
-        ties = self.tied(self.own(medicine), acts)
+        acts = worsened_by(illness.words)
+        ties = self.tied(self.own(medicine), dict.fromkeys(self.called(acts), ()) | self.own(illness)) if acts else []
         return [t for t in ties if t.role is Role.ADVERSE and t.triple.object.kind not in MEDICINES]
 
     def said_of(self, entries: Ways, thing: Thing, *, along: bool = True) -> list[Tie]:
