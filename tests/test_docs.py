@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import json
 import os
 import re
 import shlex
@@ -10,10 +11,12 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -23,12 +26,14 @@ import kgmed
 from generated_pages import stale
 from kgmed import __version__
 from kgmed.cli import app
+from kgmed.registry import methods
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+EMERGENCIES = ROOT / "src" / "kgmed" / "question" / "data" / "emergencies"
 WORDS = 800  # of README, at most
 
 
@@ -121,6 +126,39 @@ def test_the_readme_builds_and_asks_a_graph_of_ones_own(environment: Mapping[str
 def test_the_readme_is_read_in_one_go_and_the_docs_in_a_day() -> None:
     assert len(README.read_text("utf-8").split()) <= WORDS
     assert sum(len(page.read_text("utf-8").split()) for page in (ROOT / "docs").rglob("*.md")) <= 45_000
+
+
+def figures(page: str, pattern: str) -> list[float]:
+    """The numbers in what a pattern finds in a page; the test fails where the page says it no more."""
+    found = re.search(pattern, " ".join((ROOT / page).read_text("utf-8").split()))
+    assert found, f"{page} says no more: {pattern}"
+    return [float(number.replace(",", "")) for number in found.groups()]
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of questions."""
+    return [json.loads(line) for line in (ROOT / "bench" / name).read_text("utf-8").splitlines()]
+
+
+def test_a_figure_that_stands_twice_or_counts_rows_of_a_file_is_the_same_everywhere() -> None:
+    linked, right = figures("README.md", r"list, ([\d.]+) % are linked, and ([\d.]+) % of those")
+    share, precision = figures("docs/linking.md", r"HPO synonyms, other names known .*?\| (\.\d+) at (\.\d+) \|")
+    assert max(abs(linked - 100 * share), abs(right - 100 * precision)) < 0.01
+    baselines = len(methods.names()) - 8  # without the papers' five, facts, llm and agent
+    assert figures("README.md", r"and (\d+) baselines and newer") == [baselines]
+    benchmarks, strangers = "docs/evaluate/benchmarks.md", Counter(row["part"] for row in rows("strangers.jsonl"))
+    assert figures(benchmarks, r"asks (\d+) questions of ours.*?strangers\.jsonl` ([\d,]+) of") == [
+        len(rows("everyday.jsonl")), strangers.total(),
+    ]  # fmt: skip
+    assert figures(benchmarks, r"dev / held \| (\d+) / (\d+)") == [strangers["dev"], strangers["held"]]
+    assert figures(benchmarks, r"(\d+) sentences on the evidence for (\d+) questions") == [
+        sum(len(row["sentences"]) for row in rows("check.jsonl")), len(rows("check.jsonl")),
+    ]  # fmt: skip
+    told = [row for file in EMERGENCIES.glob("*.tsv") for row in file.read_text("utf-8").splitlines()]
+    frames = [row for row in told if row and row[0] not in "@#"]
+    assert figures("docs/ask.md", r"trained on (\d+) frames") == [len(frames)]
+    of_a_set = figures("docs/diagnose.md", r"`mz-10-questions` \| (\d+), 4; (\d+), 4; (\d+), 10")
+    assert figures("docs/train/reward.md", r"MZ \((\d+)\) \| MZ-4 \((\d+)\) \| MZ-10 \((\d+)\)") == of_a_set
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
@@ -242,7 +280,7 @@ def test_decisions_are_numbered_without_gaps_in_file_name_and_title() -> None:
 
 
 def test_every_method_and_format_is_in_the_docs() -> None:
-    from kgmed.registry import formats, methods
+    from kgmed.registry import formats
 
     text = "".join(page.read_text("utf-8") for page in PAGES)
     assert [name for name in (*formats.names(), *methods.names()) if f"`{name}`" not in text] == []

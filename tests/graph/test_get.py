@@ -324,6 +324,8 @@ def test_asking_a_graph_that_was_not_fetched_says_how_to_fetch_it_and_fetches_no
 def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="did you mean icd10"):
         published("icd-10")
+    with pytest.raises(BadInput, match="build it with: kgmed graph build hpo"):
+        published("hpo")
 
 
 def real(folder: Path, name: str) -> bytes:

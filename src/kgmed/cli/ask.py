@@ -619,7 +619,7 @@ def _talk(talk: Conversation, stream: bool | None, *, as_json: bool, shown: Deta
             screen.data(run, indent=None)
         else:
             if (asked := run.question.text) != line:
-                screen.lines([f"Asked: {asked}"])
+                screen.lines([catalogue(language_of(run.question))("page.asked") + asked])
             show(run, talk.session.near, shown)
         sys.stdout.flush()
         if talk.session.config.log:

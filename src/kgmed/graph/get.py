@@ -50,6 +50,8 @@ _MOVES = 5  # from one address to another
 def published(name: str, table: Sequence[Published] = ()) -> Published:
     """The row of a graph; raises `UnknownName`."""
     rows = {row.name: row for row in table or published_graphs()}
+    if name in library.PACKAGED and name not in rows:
+        raise BadInput(f"{name} is not fetched, its package brings it; build it with: kgmed graph build {name}")
     if name not in rows:
         raise UnknownName("graph that can be fetched", name, rows, "list them with: kgmed graph get")
     return rows[name]

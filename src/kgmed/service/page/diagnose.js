@@ -276,7 +276,7 @@ function Ranking({ result, stale, names, patient, add, served }) {
     </ol>
     ${result.both.length > 0 && html`<p class="hint">${t("both", result.both.map((e) => e.name).join(" + "))}</p>`}
     <p class="hint">${t("scoreHelp")}</p>
-    <p class="limits"><strong>${t("notAdvice")}</strong> ${result.limits}</p>
+    <p class="limits"><strong>${t("notAdvice")}</strong> ${t("diagnoseLimits", result.graph)}</p>
   </section>`;
 }
 

@@ -193,6 +193,10 @@ export const WORDS = {
     "Diseases of the Human Phenotype Ontology, ranked by a patient's findings, with what speaks for and against each. Made for rare genetic disease.",
     "按患者表现对人类表型本体（HPO）中的疾病排序，并说明每种疾病的支持与反对依据。适用于罕见遗传病。",
   ],
+  diagnoseLimits: [
+    "A list of diseases to think of, not a diagnosis: it ranks only what {n} describes, from the findings given, and has been measured on published cases of rare genetic disease only; common diseases are not in it.",
+    "这是供参考的疾病列表，不是诊断：只按所给表现对 {n} 中的疾病排序，且仅在已发表的罕见遗传病病例上测试过；不含常见病。",
+  ],
   addFinding: ["Add a finding", "添加表现"],
   addFindingHint: ["arachnodactyly, or HP:0001166", "蜘蛛指，或 HP:0001166"],
   present: ["present", "有"],
