@@ -105,14 +105,11 @@ class Registry(Generic[T]):
     def _put(self, thing: T, module: str) -> None:
         """Keep a thing under its name."""
         name = thing.name
-        holder = self._places.get(name) or ("" if self._inside(module) else self._own().get(name, ""))
+        inside = f"{module}.".startswith(f"{self.package}.")
+        holder = self._places.get(name) or ("" if inside else self._own().get(name, ""))
         if holder and holder != module:
             raise BadInput(f"the {self.what} {name!r} of {module} is there already, in {holder}; give it another name")
         self._things[name], self._places[name] = thing, module
-
-    def _inside(self, module: str) -> bool:
-        """Whether a module stands in the registry's package."""
-        return f"{module}.".startswith(f"{self.package}.")
 
     def _seek(self, name: str) -> T | None:
         """The thing of that name, or None; what may register it is imported until it is there."""

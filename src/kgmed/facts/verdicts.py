@@ -495,7 +495,8 @@ class _Judge:
     def _inherited(self, thing: Thing) -> list[Evidence]:
         """Whether a disease is inherited: by its modes, with causes from outside and what a recessive mode means."""
         words, own = rules()["inheritance"], list(self.ties.own(thing))
-        modes, forms = self._has(own, Role.INHERITANCE), self._forms(thing)
+        modes = self._has(own, Role.INHERITANCE)
+        forms = [self.ties.graph.number(e.id) for e in self.ties.family.forms(thing.link)]  # named after it
         each = [{t.object for t in self._has([form], Role.INHERITANCE)} for form in forms]
         whole = bool(modes) or bool(each and set.intersection(*each))  # of the illness, not of some of its forms
         modes = modes or self._has(forms, Role.INHERITANCE)
@@ -539,10 +540,6 @@ class _Judge:
         """The triples of some entries in some roles."""
         graph = self.ties.graph
         return [graph.triple(int(e)) for role in roles for e in ByRole(graph, role).objects(list(entries)).edge]
-
-    def _forms(self, thing: Thing) -> list[int]:
-        """The forms of a disease that are named after it."""
-        return [self.ties.graph.number(e.id) for e in self.ties.family.forms(thing.link)]
 
     # --- in words
 

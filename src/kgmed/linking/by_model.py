@@ -132,7 +132,7 @@ class ReadByModel:
         mentions = [Mention(words or name, name, start, end, part == "denied", status) for name in names]
         found = [x for one in mentions for x in Spelled(self.graph)([one])]
         found = found or list(self.link(mentions[:1] if words else []))
-        found.sort(key=lambda link: not _is_a(link.entity.kind, row["kind"]))
+        found.sort(key=lambda link: link.entity.kind not in (row["kind"], *_LIKE.get(row["kind"], ())))
         once = {link.entity.id or link.entity.name: link for link in reversed(found)}
         kept = tuple(reversed(once.values()))
         kind = kept[0].entity.kind if kept else row["kind"]
@@ -183,11 +183,6 @@ def _asked(row: object, things: Sequence[Named]) -> Ask | None:
 
 _INTENT_NAMES = frozenset(i.value for i in Intent)
 _LIKE = {"drug": MEDICINES, "disease": ILL, "finding": ILL}
-
-
-def _is_a(kind: str, said: str) -> bool:
-    """Whether a kind of a graph is one that a model names."""
-    return kind == said or kind in _LIKE.get(said, ())
 
 
 def _added(told: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, ...]:

@@ -279,7 +279,7 @@ def _entries(name: str) -> Iterator[tuple[int, int]]:
     if any(w.is_cjk for w in words):
         if any(c in _SIGNS for c in name):
             yield 0, _sequence([_hash(w.text) for w in words])  # written without its brackets
-    elif 2 <= len(content := _content([w.text for w in words])) <= _BAG:
+    elif 2 <= len(content := {fold_word(w.text) for w in words if w.text not in FUNCTION_WORDS}) <= _BAG:
         yield 2, sum(map(_hash, content)) & 0xFFFFFFFFFFFFFFFF
 
 
@@ -334,11 +334,6 @@ def _sequence(hashes: list[int]) -> int:
     for h in hashes:
         value = (value * int(_PRIME) + h) & 0xFFFFFFFFFFFFFFFF
     return value
-
-
-def _content(words: list[str]) -> frozenset[str]:
-    """The folded words of a name without function words."""
-    return frozenset(fold_word(w) for w in words if w not in FUNCTION_WORDS)
 
 
 def _gaps(text: str, words: list[Token]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

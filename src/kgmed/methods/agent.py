@@ -65,7 +65,9 @@ class Gather:
         """The facts that the model named; all where it named none and may say no more than they do."""
         box = Toolbox(self.toolkit, query.frame.language, self.settings.keep)
         found = Gathered()
-        found.add(_known(box.framed(query.frame)) if query.frame.asks else [], self.settings.gathered)
+        framed = box.framed(query.frame) if query.frame.asks else ()
+        known = [e for e in framed if e.triples or not is_verdict(e, "lacking", "unknown", "absent")]
+        found.add(known, self.settings.gathered)
         try:
             kept = self._loop(query, box, found)
         except ModelFailed as problem:
@@ -127,11 +129,6 @@ def calls_in(said: str) -> Iterator[tuple[str, dict[str, object]]]:
         yield from filter(None, map(is_call, values(said)))
     except Malformed:
         return
-
-
-def _known(found: Sequence[Evidence]) -> list[Evidence]:
-    """What was found, without verdicts that the graph has nothing."""
-    return [e for e in found if e.triples or not is_verdict(e, "lacking", "unknown", "absent")]
 
 
 @methods.register(

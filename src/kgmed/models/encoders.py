@@ -110,16 +110,12 @@ class UseEncoder:
         """Unit rows (n, 512)."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
-        return np.asarray(self._model.encode([_clean(t) for t in texts]), np.float32)
+        clean = [t[:_LONGEST].encode("utf-8", "replace").decode("utf-8") for t in texts]  # without half characters
+        return np.asarray(self._model.encode(clean), np.float32)
 
     @cached_property
     def _model(self) -> Any:
         return _load()
-
-
-def _clean(text: str) -> str:
-    """The text as the tokenizer can read it: not too long, and without halves of characters."""
-    return text[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=1)

@@ -120,18 +120,14 @@ class OverlapScorer:
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
         """One score a pair (n,)."""
-        return np.array([_share(_pairs(a), _pairs(b)) for a, b in pairs], np.float32)
+        both = ((_pairs(a), _pairs(b)) for a, b in pairs)
+        return np.array([len(wanted & there) / len(wanted) for wanted, there in both], np.float32)
 
 
 def _pairs(text: str) -> frozenset[str]:
     """The pairs of neighbouring characters of a text; the text itself if it has only one."""
     folded = text.casefold()
     return frozenset(folded[i : i + 2] for i in range(max(1, len(folded) - 1)))
-
-
-def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """The share of what is wanted that is there."""
-    return len(wanted & there) / len(wanted)
 
 
 def _reply(messages: Sequence[Message], text: str, name: str) -> Reply:

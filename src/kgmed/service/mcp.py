@@ -213,7 +213,7 @@ def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
             given = {"question": question, "graph": graph, "method": method, "options": options or {}}
             asked = uses.AskRequest.model_validate({**given, "language": language})
             found: Run = await run(lambda stop: cases.ask(asked, stop))
-            said, spoken = _unmarked(found.answer.text), _spoken(language, question)
+            said, spoken = found.answer.text.replace("<", "&lt;"), _spoken(language, question)  # no beginning of HTML
             return _told(found.context.cited, spoken, said=f"{said}\n{found.answer.limits}".strip(), id=found.id)
 
     @tool
@@ -270,11 +270,6 @@ def _fitting(given: RankedDisease) -> Evidence:
     )
     triples = tuple(t for r in given.reasons for t in r.triples)
     return Evidence(f"{given.disease.name} ({given.disease.id}): {reasons}", "candidate", triples, (given.disease,))
-
-
-def _unmarked(text: str) -> str:
-    """The text without the beginnings of HTML."""
-    return text.replace("<", "&lt;")
 
 
 def _rewards(tool: Decorator, cases: UseCases, run: Runner) -> None:
@@ -338,7 +333,7 @@ def _resources(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
 
     async def read(job: Callable[[], object]) -> str:
         try:
-            return _text(await run(lambda _: job()))
+            return json.dumps(to_json(await run(lambda _: job())), ensure_ascii=False)
         except UnknownName as error:
             raise ResourceNotFoundError(str(error)) from None
         except KgmedError as error:
@@ -362,11 +357,6 @@ def _resources(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
     async def kept(id: str) -> str:
         """A run by its whole id."""
         return await read(lambda: cases.run(id))
-
-
-def _text(value: object) -> str:
-    """A record as JSON."""
-    return json.dumps(to_json(value), ensure_ascii=False)
 
 
 class ShortLines(io.RawIOBase):

@@ -382,7 +382,8 @@ class _Judge:
             numbered = bool(quantities(rest))
             fitting = [t for t in triples if not roles or _of_role(t, roles, rest) or (numbered and _is_dose(t))]
             if claim := self._by_text(subject, rest, fitting):
-                return [replace(claim, where=where, label=_lower(claim.label, where))]
+                outside = where == "graph" and claim.label == "supported"  # what only the graph supports
+                return [replace(claim, where=where, label="unsupported" if outside else claim.label)]
         return []
 
     def _by_text(self, subject: Spot, rest: str, triples: Sequence[Triple]) -> Claim | None:
@@ -485,11 +486,6 @@ def _plain() -> tuple[frozenset[str], re.Pattern[str]]:
 
 def _both(said: ClaimedPair) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
     return (said.left, said.right), (said.right, said.left)
-
-
-def _lower(label: str, where: str) -> str:
-    """What only the graph supports is not in the evidence."""
-    return "unsupported" if where == "graph" and label == "supported" else label
 
 
 def _names(triple: Triple, word: str) -> bool:

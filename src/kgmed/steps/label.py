@@ -235,7 +235,9 @@ class Labelled:
         made = list(verdicts)
         for i, why in whys.items():
             told = any(cue.roles & _TOLD for _, _, cue in cues(plain[i]))  # that two interact offers neither
-            silent = told or denies(plain[i]) or _tells_warning(verdicts[i], context)
+            v = verdicts[i]  # what says what the evidence warns of offers nothing
+            warned = v.label == SUPPORTED and any(context.cited[n - 1].is_safety for n in v.citations)
+            silent = told or denies(plain[i]) or warned
             act = says.get(i + 1, "mentions" if silent else "offers")
             if act == "offers":
                 reason = f"the graph says {one_line(why).rstrip('.。')}"
@@ -251,11 +253,6 @@ def _by_itself(verdict: Verdict, cited: Sequence[Evidence]) -> Verdict:
     if verdict.label != SUPPORTED or not stands or any(e.triples or e.kind != "passage" for e in stands):
         return verdict
     return replace(verdict, supported=False, label=OWN, reason="only the model itself says so", claims=())
-
-
-def _tells_warning(verdict: Verdict, context: Context) -> bool:
-    """Whether a sentence says what the evidence warns of: it offers nothing."""
-    return verdict.label == SUPPORTED and any(context.cited[n - 1].is_safety for n in verdict.citations)
 
 
 def _both(rules: Verdict, label: str, numbers: tuple[int, ...], known: Sequence[str]) -> Verdict:

@@ -286,15 +286,11 @@ def slips(graph: Mapping[str, Mapping[str, Sequence[str]]]) -> Slips:
         if _NOT_BY_MOUTH.search(value)
     }
     misnamed = {s for s, relations in graph.items() if "通用名" in relations and s in treated}
-    none = {s for s in graph if _is_damaged(s)} | {s for s in misnamed if kind_of(graph[s]) == "drug"}
+    damaged = {s for s in graph if "\ufffd" in s or s.count("「") != s.count("」")}  # a bracket that never closes
+    none = damaged | {s for s in misnamed if kind_of(graph[s]) == "drug"}
     names = none | {name for name, _ in not_for}
     at = {s for s, relations in graph.items() if any(not names.isdisjoint(relations.get(r, ())) for r in _TREATED_BY)}
     return Slips(frozenset(not_for), frozenset(none), frozenset(names | at))
-
-
-def _is_damaged(name: str) -> bool:
-    """Whether a name is what is left of a damaged file: signs that nobody writes, or a bracket that never closes."""
-    return "\ufffd" in name or name.count("「") != name.count("」")
 
 
 _SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
