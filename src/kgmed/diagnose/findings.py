@@ -41,7 +41,8 @@ def _findings_of(graph: LocalGraph, links: tuple[Link, ...]) -> Mapping[Nodes, L
     for link in sorted(links, key=lambda link: link.mention.negated):
         check_stop()
         if (
-            link.entity.name in ALCOHOL.names
+            not link.entity.id
+            or link.entity.name in ALCOHOL.names
             or link.entity.kind in TAKEN
             or vocabulary.listed("classes of what is taken").search(link.entity.name)
         ):

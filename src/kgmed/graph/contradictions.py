@@ -126,7 +126,7 @@ def warnings_of(graph: LocalGraph) -> Warnings:
 
 TREATMENTS = ("own label", "side effect", "prefix")  # kinds of edges of role TREATS
 KINDS = (*TREATMENTS, "indication", "medicine")
-VERSION = 10  # goes up when what is kept beside a graph changes
+VERSION = 11  # goes up when what is kept beside a graph changes
 _COLUMNS = ("edge", "kind")
 _FEW = 3  # ours: what more medicines of a substance are given for is no slip
 _RATHER = 2  # ours: how much more often an illness must be caused than treated for half as many labels to count
@@ -320,7 +320,7 @@ def _of_several_graphs(treats: Edges, graph: LocalGraph, some: NDArray[np.bool_]
 def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
     """Whether the name of the illness begins that of another indication of the same medicine, another thing.
 
-    Of what viruses alone cause, that other thing is meant by all medicines that are given for other bacteria.
+    Of what a virus and no bacterium causes, that other thing is meant by all medicines that are given for other bacteria.
     """
     given: dict[int, list[tuple[str, int]]] = {}
     for at, (subject, end) in enumerate(treats.pairs):
@@ -336,7 +336,7 @@ def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
     for subject, end in Edges.of(names.graph, Role.CAUSE).pairs:
         for name in begins.intersection((names(subject), *names.all(subject))):
             causes.setdefault(name, []).append(names(end))
-    viral = {name for name in begins if name in causes and all(map(is_virus, causes[name]))}
+    viral = {name for name, of in causes.items() if any(map(is_virus, of)) and not any(map(is_bacterium, of))}
     for rows in given.values() if viral else ():
         germs = any(is_bacterium(name) and not name.startswith(tuple(viral)) for name, _ in rows)
         for at in (at for name, at in rows if germs and name in viral):
