@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 from kgmed import vocabulary
 from kgmed.disk import packaged_toml
 from kgmed.language.negation import Spans
-from kgmed.language.text import pattern_of
+from kgmed.language.text import lazily, pattern_of
 from kgmed.records import Particular
 from kgmed.vocabulary import Predicate
 
@@ -186,7 +186,7 @@ def within(found: tuple[Particular, ...]) -> Spans:
 
 
 def _particular(text: str, kind: str, m: re.Match[str]) -> Particular:
-    groups = {name.rstrip("234"): value for name, value in m.groupdict().items() if value}
+    groups = {name.rstrip("2345"): value for name, value in m.groupdict().items() if value}
     unit = groups.get("u", "").lower()
     if kind in ("age", "duration") and unit.endswith("s"):
         unit = unit[:-1]
@@ -216,6 +216,51 @@ def _told(text: str, m: re.Match[str]) -> tuple[str, str]:
     said = next((d for d in _DIRECTIONS if _pattern(d).search(behind) or _pattern(d).search(before)), "")
     of = _pattern("measured").search(before)
     return said, _pattern("before_measured").sub("", of[1]).strip() if of else ""
+
+
+def ages_of(text: str) -> tuple[list[float], bool]:
+    """The ages told, in years, and whether months of pregnancy look like one.
+
+    The age at which something was is left out where an age of today is told; years and months that follow are one age.
+    """
+    found: list[tuple[int, int, float]] = []
+    unborn = False
+    for p in particulars(text):
+        if p.kind == "age" and p.number is not None:
+            years = _years(p.number, p.unit)
+            if years < 1 and found and _AND.fullmatch(text[found[-1][1] : p.start]):
+                found[-1] = (found[-1][0], p.end, found[-1][2] + years)
+            elif years < 1 and (
+                _pattern("before_months_carried").search(text[: p.start]) or _pattern("carried").match(text, p.end)
+            ):
+                unborn = True
+            else:
+                found.append((p.start, p.end, years))
+    if found:
+        today = [
+            age
+            for a, b, age in found
+            if not (_pattern("since").search(text[:a]) or _pattern("at_the_time").match(text, b))
+        ]
+        return today or [age for _, _, age in found], unborn
+    months = [
+        int(m["n"] or m["k"]) / 12
+        for m in _pattern("months").finditer(text)
+        if not _pattern("carried").match(text, m.end())
+    ]
+    return months[:1] or [
+        float(m["n"]) for key in packaged_toml(__name__)["ages"] for m in _pattern("ages", key).finditer(text)
+    ][:1], unborn
+
+
+_AND = lazily(r"\s*(?:and|零|又|,)?\s*", re.IGNORECASE)  # between the years and the months of one age
+
+
+def _years(number: float, unit: str) -> float:
+    """An age in years."""
+    if "month" in unit or "月" in unit:
+        return number / 12
+    return number / 52 if "week" in unit else number
 
 
 # --- Whom and what a story is about, as far as the names of diseases speak of it: 小儿肺炎, postpartum depression.

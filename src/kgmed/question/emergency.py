@@ -19,7 +19,7 @@ from kgmed import vocabulary
 from kgmed.disk import data_folder, packaged
 from kgmed.language.lay import SIGNS, said
 from kgmed.language.negation import negated
-from kgmed.language.particulars import particulars
+from kgmed.language.particulars import about, ages_of, particulars
 from kgmed.language.text import has_cjk, pattern_of
 from kgmed.question.model import BUCKETS, Features, Head, hashed, ngrams_of, sentences, shares_of, stored, unpacked
 from kgmed.vocabulary import Predicate
@@ -29,7 +29,7 @@ NONE = "none"  # the class of what is no emergency
 SELF_HARM = "self-harm"
 VALUE = "value"  # a measured value that is critical
 NO_MEDICINES = ("bite", "venom", "bowel", VALUE)  # where what is listed against a finding is not what helps
-ALONE = (SELF_HARM, "poison", "arrest", "stroke", "allergy")  # where nothing else is answered
+ALONE = (SELF_HARM, "poison", "arrest", "stroke", "limb", "allergy")  # where nothing else is answered
 _LIKELY = 0.45  # ours, chosen on the uneven rows of bench/emergencies.tsv: the probability from which it is believed
 _SURE = 0.9  # ours: from it on it is believed beside signs of something else
 _FEW = 4  # ours: as much is taken of a medicine that is taken as it should be
@@ -77,7 +77,7 @@ def _told(text: str) -> Emergency | None:
     """The first kind of emergency that a text tells, whenever it was."""
     told: dict[str, set[str]] = {}
     denied = set()
-    for kind, sign, no in (*_signs(text), *((VALUE, name, False) for name in critical_values(text))):
+    for kind, sign, no in (*_signs(text), *((limits.kind, name, False) for limits, name in _critical(text))):
         if no:
             denied.add(kind)
         else:
@@ -182,17 +182,22 @@ def without_past(text: str) -> str:
 
 
 class _Limits(NamedTuple):
-    """What is critical of something measured: a pattern of it and its value, limits in one unit, factors of others."""
+    """What is critical of something measured: a pattern of it and its value, limits in one unit, what makes others it.
+
+    `under` = of whom: those below an age in years; `kind` = of emergency.
+    """
 
     pattern: re.Pattern[str]
     possible: tuple[float, float]
     critical: tuple[float, float]
-    units: dict[str, float]
+    units: dict[str, tuple[float, float]]  # a factor, and what is taken off then
+    under: float
+    kind: str
 
     def is_critical(self, number: float, unit: str) -> bool:
         """Whether a number is; one without a unit where it is in every unit in which it is possible."""
-        factors = [self.units[unit]] if unit in self.units else self.units.values()
-        values = [v for f in factors if self.possible[0] <= (v := number * f) <= self.possible[1]]
+        scales = [self.units[unit]] if unit in self.units else self.units.values()
+        values = [v for f, less in scales if self.possible[0] <= (v := number * f - less) <= self.possible[1]]
         return bool(values) and not any(self.critical[0] <= v <= self.critical[1] for v in values)
 
 
@@ -201,12 +206,15 @@ def _limits() -> tuple[_Limits, ...]:
     found = []
     for limits, names in vocabulary.others(SIGNS, Predicate.CRITICAL, of_object=True).items():
         least, low, high, most, *rest = limits.split()
-        units = {name: float(factor) for name, _, factor in (unit.rpartition("=") for unit in rest)}
+        said_with = dict(item.rsplit("=", 1) for item in rest)
+        under, kind = float(said_with.pop("under", "inf")), said_with.pop("kind", VALUE)
+        scales = {name: scale.partition("-")[::2] for name, scale in said_with.items()}
+        units = {name: (float(factor), float(less or 0)) for name, (factor, less) in scales.items()}
         called, written = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) for some in (names, units))
         said, value, counted = (_pattern(name).pattern for name in ("said_of_it", "number", "counted"))
         number = f"{said}{value}{counted} *(?P<unit>{written})?"
         pattern = re.compile(rf"(?i)(?<![a-z\d])(?P<name>{called})(?![a-z]){number}")
-        found.append(_Limits(pattern, (float(least), float(most)), (float(low), float(high)), units))
+        found.append(_Limits(pattern, (float(least), float(most)), (float(low), float(high)), units, under, kind))
     return tuple(found)
 
 
@@ -217,18 +225,29 @@ def critical_values(text: str) -> list[str]:
     (['potassium'], ['血钾'], ['血小板'])
     >>> critical_values("my potassium is 4.1, calcium 9.8"), critical_values("blood sugar 110, potassium 20 mg daily")
     ([], [])
+    >>> [critical_values(f"my {age} has a fever of 103.5") for age in ("9 month old", "9 year old", "wife")]
+    [['fever'], [], []]
     """
+    return [name for _, name in _critical(text)]
+
+
+def _critical(text: str) -> Iterator[tuple[_Limits, str]]:
+    """What is critical, with the limits that say so."""
     if not any(map(str.isdigit, text)):
-        return []
+        return
     found = [(limits, m) for limits in _limits() for m in limits.pattern.finditer(text)]
-    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")] if found else []
+    if not found:
+        return
+    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")]
+    an_infant = "infant" in (of := about(text)) and "pregnant" not in of
+    age = min(ages_of(text)[0], default=0.9 if an_infant else np.inf)
     names = {m.end(): m.start() for _, m in sorted(found, key=lambda row: -row[1].start())}  # the longest name
-    return [
-        m["name"]
-        for limits, m in found
-        if names[m.end()] == m.start() and not any(p.start <= m.start("n") < p.end for p in other)
-        if limits.is_critical(float(m["n"].replace(",", "")), (m["unit"] or "").lower())
-    ]
+    for limits, m in found:
+        if names[m.end()] != m.start() or any(p.start <= m.start("n") < p.end for p in other):
+            continue
+        is_one = limits.is_critical(float(m["n"].replace(",", "")), (m["unit"] or "").lower())
+        if is_one and (limits.under == np.inf or age < limits.under):
+            yield limits, m["name"]
 
 
 # --- the classifier

@@ -5,9 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
-from kgmed.disk import packaged_toml
 from kgmed.frame import Constraint, Named, Patient
-from kgmed.language.particulars import ALCOHOL, OF_AGE, PEOPLE, about, of_age, particulars, people_of, smokes
+from kgmed.language.particulars import (
+    ALCOHOL,
+    OF_AGE,
+    PEOPLE,
+    about,
+    ages_of,
+    of_age,
+    particulars,
+    people_of,
+    smokes,
+)
 from kgmed.language.text import lazily, pattern_of
 from kgmed.question.emergency import emergency, of_somebody
 from kgmed.records import Query
@@ -44,7 +53,7 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     >>> [n.names[0] for n in patient.takes], [n.names[0] for n in patient.allergic_to]
     (['warfarin'], ['penicillin'])
     """
-    ages, unborn = _ages(text)
+    ages, unborn = ages_of(text)
     groups = tuple(group.name[0] for group in people_of(text))
     if unborn and not ages:
         groups = tuple(g for g in groups if g != "children")
@@ -126,51 +135,6 @@ def allergen(text: str, start: int, end: int) -> tuple[int, int]:
     """
     found = _pattern("allergy_to").fullmatch(text, start, end)
     return max(found.span("what"), found.span("to")) if found else (0, 0)
-
-
-def _ages(text: str) -> tuple[list[float], bool]:
-    """The ages told, in years, and whether months of pregnancy look like one.
-
-    The age at which something was is left out where an age of today is told; years and months that follow are one age.
-    """
-    found: list[tuple[int, int, float]] = []
-    unborn = False
-    for p in particulars(text):
-        if p.kind == "age" and p.number is not None:
-            years = _years(p.number, p.unit)
-            if years < 1 and found and _AND.fullmatch(text[found[-1][1] : p.start]):
-                found[-1] = (found[-1][0], p.end, found[-1][2] + years)
-            elif years < 1 and (
-                _pattern("before_months_carried").search(text[: p.start]) or _pattern("carried").match(text, p.end)
-            ):
-                unborn = True
-            else:
-                found.append((p.start, p.end, years))
-    if found:
-        today = [
-            age
-            for a, b, age in found
-            if not (_pattern("since").search(text[:a]) or _pattern("at_the_time").match(text, b))
-        ]
-        return today or [age for _, _, age in found], unborn
-    months = [
-        int(m["n"] or m["k"]) / 12
-        for m in _pattern("months").finditer(text)
-        if not _pattern("carried").match(text, m.end())
-    ]
-    return months[:1] or [
-        float(m["n"]) for key in packaged_toml(__name__)["ages"] for m in _pattern("ages", key).finditer(text)
-    ][:1], unborn
-
-
-_AND = lazily(r"\s*(?:and|零|又|,)?\s*", re.IGNORECASE)  # between the years and the months of one age
-
-
-def _years(number: float, unit: str) -> float:
-    """An age in years."""
-    if "month" in unit or "月" in unit:
-        return number / 12
-    return number / 52 if "week" in unit else number
 
 
 def _sex(text: str) -> str:

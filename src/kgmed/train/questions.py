@@ -83,7 +83,7 @@ def frames_of(data: Path | None = None) -> list[Row]:
             if not tab:
                 raise BadInput(f"{path}, line {number}: {line[:60]!r} is no row KIND TAB FRAME")
             if kind.startswith("@"):
-                lists[kind[1:]] = text
+                lists[kind[1:]] = _with_lists(text, lists)
             else:
                 found.append((kind, _with_lists(text, lists)))
     return found

@@ -161,7 +161,7 @@ def _wrong_value(row: Row, predicate: Predicate) -> tuple[str, str] | None:
     if predicate == Predicate.SIGN_OF and not re.fullmatch(r"[^/;]+/[^/;]+(?:; [^/;]+/[^/;]+)*", row.object):
         return f"{row.object} is no sign", "the object is kind/sign, several with a semicolon and a space between them"
     if predicate == Predicate.CRITICAL and not re.fullmatch(
-        r"(?:[\d.]+ ){4}[^\s=]+=[\d.]+(?: [^\s=]+=[\d.]+)*", row.object
+        r"(?:[\d.]+ ){4}[^\s=]+=[\w.-]+(?: [^\s=]+=[\w.-]+)*", row.object
     ):
         return f"{row.object} is no critical value", "write four numbers, ascending, and units as mmol/l=1 mg/dl=0.25"
     if predicate in _GAPPED and row.subject.count("{}") != 1:
