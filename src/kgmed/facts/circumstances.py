@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +23,7 @@ from kgmed.vocabulary import Predicate
 
 VERSION = 3  # goes up when the columns kept beside a graph change
 CHILDREN = GROUPS.index("children")
-_NOT_FOR, _ANYHOW = "people whom classes are not for", " anyhow"
+_NOT_FOR, _ANYHOW, _WITH = "people whom classes are not for", " anyhow", "not with "
 _COLUMNS = ("node", "group", "below", "witness")
 _SHARE = 4  # ours: a medicine is forbidden by its siblings where at least a fourth of them say so, and two
 _MOST = 12.0  # years: "children" without an age are taken to be younger
@@ -92,14 +92,30 @@ def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
     medicine is a part of, whose form counts.
 
     >>> not_for("阿司匹林片"), not_for("Lisinopril"), not_for("红霉素软膏"), not_for("四环素", "复方四环素软膏")
-    (((2, 16.0),), ((0, inf),), (), ())
+    (((2, 16.0), (13, inf)), ((0, inf),), (), ())
     """
     local = is_local(product or name)
     keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not local or k.endswith(_ANYHOW))
     found = (k for k in keys if vocabulary.compiled("classes", k, Predicate.BROAD_MATCH).search(name))
-    said = (k.removesuffix(_ANYHOW).split()[1:] for k in found)  # of "not in pregnancy", "not under 12"
-    rows = ((CHILDREN, float(who)) if how == "under" else (GROUPS.index(who), np.inf) for how, who in said)
+    said = (k.removesuffix(_ANYHOW).split(" ", 2)[1:] for k in found)  # "not in pregnancy", "not under 12", "not with"
+    every = (*GROUPS, *beside())
+    rows = ((CHILDREN, float(who)) if how == "under" else (every.index(who), np.inf) for how, who in said)
     return tuple(dict.fromkeys(rows))
+
+
+@vocabulary.kept()
+def beside() -> tuple[str, ...]:
+    """The illnesses and foods with which the vocabulary says that medicines are not for somebody."""
+    return tuple(k[len(_WITH) :] for k in vocabulary.members("classes", _NOT_FOR) if k.startswith(_WITH))
+
+
+def _named_of(frame: Frame) -> dict[int, str]:
+    """Of those that a frame tells of, by their number behind the groups of people, the name that it has for each."""
+    p, asked = frame.patient, [n for ask in frame.asks for n in ask.things]
+    names = [name for n in (*p.has, *p.takes, *frame.findings, *asked) if not n.negated for name in n.names]
+    rows = [(i, vocabulary.compiled("classes", _WITH + key, Predicate.NAMED_BY)) for i, key in enumerate(beside())]
+    found = {len(GROUPS) + i: [name for name in names if said.search(name)] for i, said in rows}
+    return {group: own[0] for group, own in found.items() if own}
 
 
 def groups_of(patient: Patient) -> dict[int, float | None]:
@@ -164,6 +180,7 @@ class Circumstances:
     taken: tuple[Told, ...] = ()
     allergens: tuple[Told, ...] = ()
     had: tuple[Told, ...] = ()  # of the illnesses those that the patient is said to have, and no findings
+    called: Mapping[int, str] = field(default_factory=dict)  # of the groups those that are no people
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -178,13 +195,14 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
     subjects = [n for ask in frame.asks for n in ask.things if n.kind not in MEDICINES]
     told = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
     ill = [n for n in told if not is_allergy(n.names[0])]  # of allergies labels mean those to the medicine
-    groups = groups_of(frame.patient)
+    groups, called = groups_of(frame.patient), _named_of(frame)
     return Circumstances(
-        groups,
+        groups | dict.fromkeys(called),
         tuple(_things(graph, [n for n in ill if n.kind not in MEDICINES and not _is_group(n, groups)])),
         tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if n.kind in MEDICINES)])),
         tuple(_things(graph, frame.patient.allergic_to)),
         tuple(_things(graph, [n for n in frame.patient.has if n.kind == "disease" and not _is_group(n, groups)])),
+        called,
     )
 
 

@@ -372,7 +372,7 @@ class _Gate:
         names = [drug.name, *(self.graph.at(node).name for node, _ in parts)] if self.told.groups else []
         for group, below in dict.fromkeys(row for name in names for row in not_for(name, drug.name)):
             if reaches(group, below, self.told.groups):
-                why = _of_group(group, self.say)
+                why = self.told.called.get(group) or _of_group(group, self.say)
                 said = Entity("", self.say("safety.known", one=why))
                 yield Reason(why, (Triple(drug, _NOT, said, source="vocabulary"),))
 

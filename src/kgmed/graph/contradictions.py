@@ -320,7 +320,7 @@ def _of_several_graphs(treats: Edges, graph: LocalGraph, some: NDArray[np.bool_]
 def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
     """Whether the name of the illness begins that of another indication of the same medicine, another thing.
 
-    Of what a virus and no bacterium causes, that other thing is meant by all medicines that are given for other bacteria.
+    Of what a virus and no bacterium causes, that other thing is meant by all that are given for other bacteria.
     """
     given: dict[int, list[tuple[str, int]]] = {}
     for at, (subject, end) in enumerate(treats.pairs):

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 from kgmed import vocabulary
 from kgmed.disk import packaged_toml
 from kgmed.language.negation import Spans
-from kgmed.language.text import lazily, pattern_of
+from kgmed.language.text import pattern_of
 from kgmed.records import Particular
 from kgmed.vocabulary import Predicate
 
@@ -228,7 +228,7 @@ def ages_of(text: str) -> tuple[list[float], bool]:
     for p in particulars(text):
         if p.kind == "age" and p.number is not None:
             years = _years(p.number, p.unit)
-            if years < 1 and found and _AND.fullmatch(text[found[-1][1] : p.start]):
+            if years < 1 and found and _pattern("and").fullmatch(text, found[-1][1], p.start):
                 found[-1] = (found[-1][0], p.end, found[-1][2] + years)
             elif years < 1 and (
                 _pattern("before_months_carried").search(text[: p.start]) or _pattern("carried").match(text, p.end)
@@ -253,14 +253,9 @@ def ages_of(text: str) -> tuple[list[float], bool]:
     ][:1], unborn
 
 
-_AND = lazily(r"\s*(?:and|零|又|,)?\s*", re.IGNORECASE)  # between the years and the months of one age
-
-
 def _years(number: float, unit: str) -> float:
     """An age in years."""
-    if "month" in unit or "月" in unit:
-        return number / 12
-    return number / 52 if "week" in unit else number
+    return number / {1: 365, 7: 52, 30: 12}.get(_DAYS.get(unit, 0), 1)
 
 
 # --- Whom and what a story is about, as far as the names of diseases speak of it: 小儿肺炎, postpartum depression.
@@ -282,8 +277,7 @@ def about(text: str) -> frozenset[str]:
     found -= {"adult"} if "child" in found else set()
     for p in particulars(text):
         if p.kind == "age" and p.number is not None:
-            years = p.number if "month" not in p.unit and "week" not in p.unit and "月" not in p.unit else p.number / 12
-            found = (found - {"child", "adult"}) | of_age(years)
+            found = (found - {"child", "adult"}) | of_age(_years(p.number, p.unit))
         if p.kind == "duration" and p.number is not None and p.unit in _DAYS:
             days = p.number * _DAYS[p.unit]
             found |= {"sudden"} if days <= _ACUTE else {"long"} if days >= _CHRONIC else set()

@@ -53,15 +53,16 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     >>> [n.names[0] for n in patient.takes], [n.names[0] for n in patient.allergic_to]
     (['warfarin'], ['penicillin'])
     """
-    ages, unborn = ages_of(text)
-    groups = tuple(group.name[0] for group in people_of(text))
+    own = _pattern("fed").sub(lambda m: m[0].split()[0] + " " * 9 if m[0].isascii() else "", text)
+    ages, unborn = ages_of(own)
+    groups = tuple(g.name[0] for g in people_of(text) if g.name[0] != "children" or g in people_of(own))
     if unborn and not ages:
         groups = tuple(g for g in groups if g != "children")
     takes, has, allergic = told_of(text, named)
     urgent = emergency(text)
     traits = (
         *([f"urgent {urgent.kind}"] if urgent else []),
-        *sorted(about(text)),
+        *sorted(about(own)),
         *(["alcohol"] if ALCOHOL.in_question.search(text) else []),
         *(["smoking"] if smokes(text) else []),
         *(["abrupt"] if _pattern("abrupt").search(text) else []),
@@ -151,10 +152,8 @@ def told_of(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple
     """Medicines taken, illnesses had and allergies, each told and neither asked nor denied."""
     takes, has, allergic = [], [], []
     for thing, before, behind in _placed(text, named):
-        if (
-            _pattern("allergic").search(before)
-            and (_pattern("allergy_behind").match(behind) or "llerg" in before or "naphyl" in before)
-        ) or (_pattern("allergy_behind").match(behind) and not thing.negated):
+        to = _pattern("allergic").search(before)
+        if (to and to[0].isascii()) or (_pattern("allergy_behind").match(behind) and (to or not thing.negated)):
             if not _pattern("not").search(_pattern("allergic").sub("", before)):
                 allergic.append(thing)
         elif thing.negated:

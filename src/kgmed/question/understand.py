@@ -87,8 +87,9 @@ def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
 
 
 def _meant(
-    intent: Intent, form: Form, narrowed: Sequence[Constraint], shares: NDArray[np.float32], named: Sequence[Named]
-) -> Intent:
+    text: str, intent: Intent, form: Form, narrowed: Sequence[Constraint], shares: NDArray[np.float32],
+    named: Sequence[Named],
+) -> Intent:  # fmt: skip
     """The intent of an ask, by what narrows it: what a value means, and not whether its treatment is so, ..."""
     kinds = {c.kind for c in narrowed}
     if "value" in kinds and shares[_INTENTS.index(Intent.TEST_MEANING)] >= _LIKELY:
@@ -96,11 +97,13 @@ def _meant(
     if "act" in kinds and intent in _OF_TAKING:
         return Intent.DOSE_CHANGE
     ill = any(n.links and n.kind in ILL and not is_of_people(n.names[0]) for n in named)
-    which = form is Form.LIST and "class" in kinds and ill
-    return Intent.TREATMENT if which and intent in _OF_TAKING else intent
+    told = [text[: c.span[0]] for c in narrowed if c.kind == "class"]
+    which = ill and any(form is Form.LIST or _WHICH.search(before) for before in told)
+    return Intent.TREATMENT if which and intent in (*_OF_TAKING, Intent.DIET) else intent  # medicines are no diet
 
 
 _OF_TAKING = (Intent.SAFETY, Intent.INTERACTIONS)
+_WHICH = lazily(r"(?:\b(?:which|what)(?: kinds? of| types? of)?|哪[些种个类]?|什么)\s*$", re.IGNORECASE)
 
 
 # --- What turns an ask round: that it asks which things are not so.
@@ -233,7 +236,7 @@ class Trained:
         narrowed += tuple(values(text, named))
         form = self._form(seen)
         if not self.given:
-            asked[0] = _meant(asked[0], form, narrowed, shares, named)
+            asked[0] = _meant(text, asked[0], form, narrowed, shares, named)
         slots = self._slots(text, named, asked[0])
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
@@ -291,7 +294,7 @@ class Trained:
             if links or _is_class(name):
                 kind = links[0].entity.kind if links else "class"
                 found[at] = Named((name,), kind, ((start, end),), links, one.negated)
-        of_one = [n for n, after in pairwise(found) if n.kind in MEDICINES and is_allergy(after.names[0])]
+        of_one = [n for n, after in pairwise(found) if n.kind != "disease" and is_allergy(after.names[0])]
         said = [after for n, after in pairwise(found) if n in of_one]
         return [n for n in found if n not in said] if len(found) > 2 * len(said) else found
 
