@@ -399,3 +399,16 @@ def test_what_a_label_says_of_an_effect_or_of_a_shop_forbids_nothing_to_those_wh
         [Evidence("", "neighbours", triples, (graph.entity("pain"),))],
     )
     assert {x.name for e in found if e.id == NOT_FOR for x in e.about} == {"rub"}
+
+
+@pytest.mark.parametrize(
+    ("medicine", "beside"),
+    [("gentamicin", "myasthenia gravis"), ("呋喃妥因", "蚕豆病"), ("tetracycline", "milk"), ("西地那非", "硝酸甘油")],
+)
+def test_what_the_vocabulary_says_medicines_are_not_for_may_be_an_illness_or_a_food(medicine: str, beside: str) -> None:
+    from kgmed.facts.circumstances import circumstances, not_for, reaches
+
+    asked = Frame((Ask(Intent.SAFETY, (Named((medicine,), "drug"),), (Named((beside,), "disease"),)),))
+    told = circumstances(G, asked)
+    barred = [group for group, below in not_for(medicine) if reaches(group, below, told.groups)]
+    assert [told.called[group] for group in barred] == [beside]
