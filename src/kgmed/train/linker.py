@@ -144,7 +144,7 @@ def arrays(model: Any) -> dict[str, NDArray[Any]]:
 def save(path: Path, made: dict[str, NDArray[Any]]) -> None:
     """Write a scorer's arrays to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, allow_pickle=False, **made)
+    np.savez(path, allow_pickle=False, **made)
 
 
 def _draw(text: str) -> int:

@@ -268,7 +268,7 @@ def save(path: Path, kept: dict[str, Any]) -> None:
     """Write the arrays of a model to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **kept)
+        np.savez(file, allow_pickle=False, **kept)
 
 
 def named_by(graph: str = "") -> Find:
