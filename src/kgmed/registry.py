@@ -121,7 +121,12 @@ class Registry(Generic[T]):
         return self._things.get(name)
 
     def _import(self, name: str) -> None:
-        """Import the module that is written to register a name, else those that make names up."""
+        """Import the module of that name, that which is written to register it, or those that make names up."""
+        namesake = f"{self.package}.{name.replace('-', '_')}"
+        if hasattr(import_module(self.package), "__path__") and "." not in name and find_spec(namesake):
+            import_module(namesake)
+            if name in self._things:
+                return
         written = [m for m, names in self._written.items() if name in names]
         made_up = [m for m, names in self._written.items() if None in names]
         for module in written or sorted(made_up, key=lambda m: f'"{name}"' not in self._sources[m]):
