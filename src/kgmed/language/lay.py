@@ -7,7 +7,7 @@ clause: English ones by their stem, in any order and with little between them; C
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -125,7 +125,7 @@ def others(name: str) -> Iterator[str]:
     True
     """
     own = name.casefold()
-    return (other for names in _rows().get(own, ()) for other in names if other.casefold() != own)
+    return iter(_alike(own[:_KEPT]).get(own, ()))
 
 
 def _holds(words: Places, others: Places) -> bool:
@@ -225,7 +225,8 @@ def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
 @vocabulary.kept()
 def _compounds() -> re.Pattern[str]:
     """The words in which a sign is none of its own (石头, 突然, 糖尿病), the longest first."""
-    return re.compile("|".join(sorted(_table(LAY).groups.get("@within", ()), key=len, reverse=True)) or "(?!)")
+    words = [word for cell in _index(LAY)("@within") for word in cell]
+    return re.compile("|".join(sorted(words, key=len, reverse=True)) or "(?!)")
 
 
 def _apart(clause: str, pieces: Sequence[str]) -> str:
@@ -266,45 +267,37 @@ def _in_order(clause: str, pieces: Sequence[str]) -> Places:
     return ()
 
 
-class _Table(NamedTuple):
-    """A table: its groups of words, and the names of what the ways stand for, by what their rows state."""
-
-    groups: Mapping[str, tuple[str, ...]]
-    names: Mapping[str, Names]
-
-
 @vocabulary.kept(2)
-def _table(table: str) -> _Table:
-    """The table of what patients say, or that of the signs of emergencies."""
-    stated = {obj for _, obj in vocabulary.pairs(table, _STATES[table])}
-    if table == LAY:
-        more = vocabulary.others(table, Predicate.ALT_LABEL)
-        names = {name: (name, *more.get(name, ())) for name in stated}
-    else:
-        names = {signs: tuple(signs.replace("/", "; ").split("; ")) for signs in stated}
-    return _Table(vocabulary.others(table, Predicate.MEMBER), names)
+def _index(table: str) -> Callable[[str], vocabulary.Cells]:
+    """What is kept of a table: `_made`."""
+    return vocabulary.index(f"ways_{table}", table, lambda: _made(table))
 
 
-@vocabulary.kept(4)
-def _starts(table: str, *, english: bool) -> dict[str, list[Way]]:
-    """The ways of a language by the first letters of their first word, which its stem keeps, or by their first sign."""
-    groups, names = _table(table)
-    size = _KEPT if english else 1
-    begins = {name: {w[:size] for w in words} for name, words in groups.items() if words[0].isascii() is english}
-    found: dict[str, list[Way]] = {}
+def _made(table: str) -> dict[str, vocabulary.Cells]:
+    """The ways with their names, by the first letters of an English one, which its stem keeps, or - and a first sign.
+
+    Behind @ stand the words of a group, and behind = and its first letters each name with the others of one finding.
+    """
+    groups, more = (vocabulary.others(table, p) for p in (Predicate.MEMBER, Predicate.ALT_LABEL))
+    found: dict[str, vocabulary.Cells] = {name: [[*words]] for name, words in groups.items()}
+    alike: dict[str, dict[Names, None]] = {}
     for words, stated in vocabulary.pairs(table, _STATES[table]):
-        if words[0] == "@":
-            for start in begins.get(words.partition(" ")[0], ()):
-                found.setdefault(start, []).append((words, names[stated]))
-        elif words[0].isascii() is english:
-            found.setdefault(words.partition(" ")[0][:size], []).append((words, names[stated]))
+        names = (stated, *more.get(stated, ())) if table == LAY else tuple(stated.replace("/", "; ").split("; "))
+        first = groups.get(words.partition(" ")[0], (words.partition(" ")[0],))
+        for start in {word[:_KEPT] if first[0].isascii() else f"-{word[0]}" for word in first}:
+            found.setdefault(start, []).append([words, *names])
+        for name in names:
+            alike.setdefault(name.casefold(), {}).setdefault(names)
+    for own, all_names in alike.items():
+        others = (other for names in all_names for other in names if other.casefold() != own)
+        found.setdefault(f"={own[:_KEPT]}", []).append([own, *others])
     return found
 
 
 @vocabulary.kept(1 << 12)
 def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], Names, tuple[frozenset[str], ...]]]:
     """The English ways whose first word begins so: their words, their names, how each further one may begin."""
-    ways = ((_groups(words, table), names) for words, names in _starts(table, english=True).get(start, ()))
+    ways = ((_groups(words, table), tuple(names)) for words, *names in _index(table)(start))
     return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way[1:])) for way, names in ways]
 
 
@@ -312,8 +305,8 @@ def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...],
 def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], Names]]:
     """The Chinese ways that may begin with a sign: their pieces, and their names; of a group those of that sign."""
     return [
-        ((tuple(w for w in first if w[0] == sign), *rest), names)
-        for words, names in _starts(table, english=False).get(sign, ())
+        ((tuple(w for w in first if w[0] == sign), *rest), tuple(names))
+        for words, *names in _index(table)(f"-{sign}")
         for first, *rest in [_groups(words, table)]
     ]
 
@@ -321,20 +314,14 @@ def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], N
 @vocabulary.kept(1 << 13)
 def _groups(words: str, table: str) -> tuple[tuple[str, ...], ...]:
     """The words of a way, each one or one of a group."""
-    groups = _table(table).groups
-    return tuple(groups[word] if word.startswith("@") else (word,) for word in words.split())
+    cells = _index(table)
+    return tuple(tuple(cells(word)[0]) if word.startswith("@") else (word,) for word in words.split())
 
 
-@vocabulary.kept()
-def _rows() -> dict[str, dict[Names, None]]:
-    """The names of each finding that a name is one of."""
-    found: dict[str, dict[Names, None]] = {}
-    of = _table(LAY).names
-    for stated in dict.fromkeys(obj for _, obj in vocabulary.pairs(LAY, _STATES[LAY])):
-        names = of[stated]
-        for name in names:
-            found.setdefault(name.casefold(), {}).setdefault(names)
-    return found
+@vocabulary.kept(1 << 12)
+def _alike(start: str) -> dict[str, list[str]]:
+    """The names that begin so of findings, each with the others of what it is one of."""
+    return {name: others for name, *others in _index(LAY)(f"={start}")}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -7,7 +7,7 @@ several names of a thing the first is the usual one. docs/vocabulary.md describe
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -201,7 +201,7 @@ def read_columns(path: Path) -> Columns:
     found = _compiled(place)
     if found is None:
         found = _split(_text(content, path), path)
-        _compile(found, place)
+        _compile((found.predicates, *found.subjects, *found.objects), place)
     return found
 
 
@@ -226,13 +226,15 @@ def _compiled(place: Path) -> Columns | None:
     return Columns(cells[: len(predicates)], predicates, cells[len(predicates) :])
 
 
-def _compile(found: Columns, place: Path) -> None:
-    """Keep columns in a file, beside the graphs, and no older ones."""
-    keep_bytes(place, _FORMAT, "\n".join((found.predicates, *found.subjects, *found.objects)).encode())
+def _compile(lines: Iterable[str], place: Path) -> bytes:
+    """Keep lines in a file, beside the graphs, and no older ones."""
+    body = "\n".join(lines).encode()
+    keep_bytes(place, _FORMAT, body)
     with suppress(OSError):
         for old in place.parent.glob(f"{place.stem.partition('-')[0]}-*.txt"):
             if old != place:
                 old.unlink()
+    return body
 
 
 _FORMAT = f"{len(CODES)} {crc32(' '.join(CODES).encode()):08x}"  # other columns are those of another version of this
@@ -341,6 +343,25 @@ def _paths(table: str) -> list[Path]:
 
 
 # --- What the modules that use it ask for.
+
+
+Cells = list[list[str]]
+_BETWEEN = "\x1f"  # words of a cell
+
+
+def index(name: str, table: str, make: Callable[[], Mapping[str, Cells]]) -> Callable[[str], Cells]:
+    """What is made of a table, by a key; kept beside the graphs, and taken apart only where it is asked for."""
+    place = data_folder() / "vocabulary" / f"{name}-{digest(table):08x}.txt"
+    body = kept_bytes(place, _FORMAT)
+    if body is None:
+        body = _compile(("\t".join((key, *map(_BETWEEN.join, cells))) for key, cells in make().items()), place)
+    held = dict(line.partition(b"\t")[::2] for line in body.split(b"\n"))
+
+    def cells(key: str) -> Cells:
+        line = held.get(key.encode())
+        return [cell.split(_BETWEEN) for cell in line.decode().split("\t")] if line else []
+
+    return cells
 
 
 def rows(table: str) -> Iterator[Row]:
