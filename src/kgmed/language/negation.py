@@ -81,8 +81,8 @@ def _reaches(sentence: re.Match[str], taken: Spans) -> Iterator[tuple[int, int]]
 @lru_cache(maxsize=256)
 def _triggers(text: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
     """What in a sentence denies what stands behind it, and what stands before it; one that is repeated is read once."""
-    pseudo = Spans([m.span() for m in _pattern("pseudo").finditer(text)])
-    behind, before = (_pattern(name).finditer(text) for name in ("denies_behind", "denies_before"))
+    behind, before = ([*_pattern(name).finditer(text)] for name in ("denies_behind", "denies_before"))
+    pseudo = Spans([m.span() for m in _pattern("pseudo").finditer(text)] if behind or before else [])
     return (
         [m for m in behind if not pseudo.meet(*m.span())],
         [m for m in before if not (m["idle"] or pseudo.meet(*m.span()))],

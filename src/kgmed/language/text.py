@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple, cast
 
 from kgmed import vocabulary
@@ -70,7 +71,6 @@ _POSSESSIVE = lazily(r"['’`´]s?(?=\s|$|[^\w])")
 _ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "+%<>=.")}
 _ASCII_BYTES = bytes(ord(_ASCII_SPACES.get(i, chr(i))) if chr(i) != "\n" else 10 for i in range(128)).ljust(256)
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_CJK_SPACE = lazily(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _HAS_CJK = lazily(f"[{_CJK}]")
 _BRACKETS = str.maketrans("[]【】［］〔〕⟦⟧", "()" * 5)
 _CONTROL = lazily(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
@@ -114,7 +114,9 @@ def normalise(text: str) -> str:
         text = unicodedata.normalize("NFKC", text)
     text = _POSSESSIVE.sub(" ", text)
     text = _LOOSE_DOT.sub(" ", _NOT_WORD.sub(" ", text))
-    return _CJK_SPACE.sub("", " ".join(text.split()))
+    words = text.split()
+    gaps = ("" if has_cjk(before[-1] + behind[0]) else " " for before, behind in pairwise(words))
+    return "".join(part for pair in zip_longest(words, gaps, fillvalue="") for part in pair)
 
 
 normalised = lru_cache(maxsize=1 << 14)(normalise)  # of names, which are compared with one another again and again

@@ -69,7 +69,7 @@ def _is_acronym(word: str) -> bool:
 
 def ngrams(text: str) -> Iterator[tuple[int, int, str]]:
     """The n-grams of a text with their places: runs of Chinese signs, runs of other words."""
-    for run in _CHINESE.finditer(text):
+    for run in () if text.isascii() else _CHINESE.finditer(text):
         for size in range(_SHORTEST_GRAM_CJK, min(_LONGEST_GRAM_CJK, len(run[0])) + 1):
             for at in range(run.start(), run.end() - size + 1):
                 yield at, at + size, text[at : at + size]
@@ -101,7 +101,8 @@ _SENTENCE = lazily(  # a form that people fill in has its headings inside the te
     r".+?(?:[.!?]+(?=\s|$)|[。！？\n;；]+|\s(?=message:)|(?<=message:)|(?<=subject:)|$)", re.DOTALL | re.IGNORECASE
 )
 _EMPTY = lazily(r"(?:[^\wⒹⓂⓉⒼⓃ]|subject:|message:)*", re.IGNORECASE)
-_WORD = lazily(r"[ⒹⓂⓉⒼⓃ]|[a-z]+(?:['’][a-z]+)?|#|[?!]|[一-鿿]")
+_WORD = lazily(r"[ⒹⓂⓉⒼⓃ]|[a-z]+(?:['’][a-z]+)?|#|[?!]")
+_WORD_CJK = lazily(r"[ⒹⓂⓉⒼⓃ]|[a-z]+(?:['’][a-z]+)?|#|[?!]|[一-鿿]")
 _LATIN = lazily(r"[a-z#]+")
 _LONGEST = 4  # characters of a Chinese n-gram
 _INNER = (3, 4, 5)  # letters of an n-gram inside an English word
@@ -172,6 +173,7 @@ def asking(text: str, names: Sequence[Span], each: NDArray[np.float32], intent: 
             yield place
 
 
+_JOINS_ASCII = lazily(r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;]\s*(?:and\s+)?|\s*/\s*")
 _JOINS = lazily(  # what may stand between two things that are asked
     r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;，；]\s*(?:and\s+)?|\s*(?:以及|[和与及、/])\s*|(?<=[一-鿿])\s+(?=[一-鿿])"
 )
@@ -186,7 +188,8 @@ def parts(text: str, names: Sequence[Span], places: Iterable[tuple[int, int]]) -
     ['痛风的病因', '痛风治疗']
     """
     for start, end in places:
-        joins = [j.span() for j in _JOINS.finditer(text[start:end])]
+        sentence = text[start:end]
+        joins = [j.span() for j in (_JOINS_ASCII if sentence.isascii() else _JOINS).finditer(sentence)]
         cuts = [(a + start, b + start) for a, b in joins]
         cuts = [c for c in cuts if not any(s.start < c[1] and c[0] < s.end for s in names)]
         for a, b in zip((start, *(b for _, b in cuts)), (*(a for a, _ in cuts), end), strict=True):
@@ -202,8 +205,9 @@ def parts(text: str, names: Sequence[Span], places: Iterable[tuple[int, int]]) -
 
 def ngrams_of(text: str) -> Iterator[str]:
     """The n-grams of a masked text: one to four Chinese signs, one to three words, pieces of words."""
-    tokens = _WORD.findall(text)
-    if has_cjk(text):
+    cjk = has_cjk(text)
+    tokens = (_WORD_CJK if cjk else _WORD).findall(text)
+    if cjk:
         joined = "".join(tokens)
         for size in range(1, _LONGEST + 1):
             for at in range(len(joined) - size + 1):

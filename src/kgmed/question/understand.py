@@ -109,6 +109,7 @@ _WHICH = lazily(r"(?:\b(?:which|what)(?: kinds? of| types? of)?|哪[些种个类
 # --- What turns an ask round: that it asks which things are not so.
 
 _AUXILIARY = "is|are|was|were|do|does|did|can|could|will|would|has|have"
+_NOT = lazily(r"(?i)not\b|n['’]t\b|不|非|没")  # one of which stands in what the next finds
 _WHAT_IS_NOT = lazily(
     r"(?i)\b(?:what|which)\b(?:(?!\b(?:if|when|because|that|who|since|so|for|as)\b)[^,.;?!]){0,40}?"
     rf"\b(?:(?:{_AUXILIARY})\s+not\b|(?:{_AUXILIARY})n['’]t\b(?! (?:i|you|we|he|she|they|my)\b)|cannot\b"
@@ -127,7 +128,7 @@ def asks_what_is_not(text: str) -> bool:
     >>> asks_what_is_not("哪些检查不能诊断糖尿病"), asks_what_is_not("什么原因不能怀孕")
     (True, False)
     """
-    return _WHAT_IS_NOT.search(text) is not None
+    return _NOT.search(text) is not None and _WHAT_IS_NOT.search(text) is not None
 
 
 # --- Names of which a graph knows a part alone: "Kessler-Bluhm fever" is no fever, 塞林格氏关节病 no joint disease.
