@@ -414,12 +414,12 @@ class DiagnosisEngine:
     def _findings(self, told: Presentation) -> dict[str, Floats]:
         """The features that depend on the patient, each (diseases,)."""
         world = self.world
-        sums, everyone = np.zeros((NONE + 1, world.size)), np.arange(world.size)
+        sums = np.zeros((NONE + 1, world.size))
         denied, excluded = np.zeros(world.size), np.zeros(world.size)
         for finding in told.present:
             check_stop()
-            kind, value = world.fit(finding)
-            sums[kind, everyone] += value  # NONE has the value 0
+            row, kind, value = world.fit_of_some(finding)
+            sums[kind, row] += value
             denied += world.denied(finding)
         for finding in told.absent:
             check_stop()

@@ -319,7 +319,7 @@ class DiseaseKnowledge:
         self.is_of_cases = not self.knows_common and bool(kept["published"].any())
         self.names = None if self.is_of_cases else FindingNames(graph, kept, self.own, self.below.__getitem__)
         self.place = {node: i for i, node in enumerate(self.diseases[:originals].tolist())}
-        self._packed = lru_cache(maxsize=512)(self._fit)
+        self.fit_of_some = lru_cache(maxsize=512)(self._fit)
         self.kinds = lru_cache(maxsize=1 << 12)(self._kinds)
 
     def own(self, node: int) -> int:
@@ -355,7 +355,7 @@ class DiseaseKnowledge:
     def fit(self, finding: Nodes) -> tuple[NDArray[np.int8], Floats]:
         """How each disease comes to a finding (EXACT .. NONE), and log (1 + P(q | d) / P(q)), 0 for NONE."""
         kind, value = np.full(self.size, NONE, np.int8), np.zeros(self.size)
-        row, kinds, values = self._packed(finding)
+        row, kinds, values = self.fit_of_some(finding)
         kind[row], value[row] = kinds, values
         return kind, value
 

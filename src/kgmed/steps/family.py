@@ -293,10 +293,11 @@ class Family:
             for match in (m for one in series for m in self.graph.lookup(one)):
                 if self.graph.number(match.entity.id) not in own:
                     found.setdefault(match.entity, ())
-        shown = ByRole(self.graph, Role.FINDING).subjects(list(own))
+        shown, folded = ByRole(self.graph, Role.FINDING).subjects(list(own)), {name.casefold() for name in names}
         for node, edge in zip(shown.node.tolist(), shown.edge.tolist(), strict=True):
-            if any(name.casefold() in self.graph.at(node).name.casefold() for name in names):
-                found.setdefault(self.graph.at(node), (self.graph.triple(edge),))
+            entity = self.graph.at(node)
+            if any(map(entity.name.casefold().__contains__, folded)):
+                found.setdefault(entity, (self.graph.triple(edge),))
         return found
 
     def _said(self, node: int) -> Iterator[str]:
