@@ -5,11 +5,11 @@ reader), a folder cannot be waited for, and some names belong to devices; on mac
 drive's own memory. Each function takes the system as an argument, so that what it does elsewhere is tested here.
 """
 
+import json
 import os
 import re
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -217,6 +217,8 @@ def parse_toml(text: str, path: Path, *, parse_float: Callable[[str], Any] = flo
     >>> parse_toml("keep = 5", Path("mine.toml"))
     {'keep': 5}
     """
+    import tomllib  # takes longer than to read what is kept of the package's own files
+
     if long := _KEY.search(text):
         line = text.count("\n", 0, long.start()) + 1
         raise SourceError(path, line, f"has a key of more than {_PARTS} parts", "write it shorter")
@@ -237,8 +239,17 @@ def packaged(package: str, *parts: str) -> Path:
 def packaged_toml(module: str) -> dict[str, Any]:
     """The tables of a TOML file of the package by its dotted name, which is that of the module that it belongs to."""
     folder, _, name = module.rpartition(".")
-    text = packaged(folder, f"{name}.toml").read_text(encoding="utf-8")
-    return parse_toml(text, Path(f"{name}.toml"))
+    path = packaged(folder, f"{name}.toml")
+    content = path.read_bytes()
+    try:
+        place = data_folder() / "tables" / f"{module}-{xxhash.xxh3_64_hexdigest(content)}.json"
+    except BadInput:  # who opens a graph is told so
+        return parse_toml(content.decode(), path)
+    kept = kept_bytes(place, "")
+    if kept is None:
+        kept = json.dumps(parse_toml(content.decode(), path)).encode()
+        keep_bytes(place, "", kept)
+    return dict(json.loads(kept))
 
 
 # --- What is made once and kept, and may be made again: damage to it is noticed, and where it cannot be kept it is not.
@@ -253,9 +264,12 @@ def kept_bytes(place: Path, form: str) -> bytes | None:
 
 
 def keep_bytes(place: Path, form: str, body: bytes) -> None:
-    """Keep what was made, where there are graphs beside which to keep it."""
+    """Keep what was made, where there are graphs beside which to keep it, and no older file of NAME-VERSION.SUFFIX."""
     with suppress(OSError, BadInput):
         if graphs_folder().is_dir():
             place.parent.mkdir(exist_ok=True)
             with whole(place) as beside:
                 beside.write_bytes(xxhash.xxh3_64_digest(form.encode() + body) + body)
+            for old in place.parent.glob(f"{place.stem.rpartition('-')[0]}-*{place.suffix}"):
+                if old != place:
+                    old.unlink()

@@ -15,7 +15,6 @@ Another package names its things in the entry points of the registry's group, su
 is reported in one line and left out.
 """
 
-import logging
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 # What is registered is known here by its name only: its types stand in the packages that use this module, and to name
 # them here would tie the lowest layer to all the others.
 
-_LOG = logging.getLogger("kgmed")
 _LONGEST = 200  # characters of what went wrong with a plug-in
 
 
@@ -179,7 +177,9 @@ class Registry(Generic[T]):
                 problem = self._load(point)
                 if problem and point.name not in self.problems:
                     self.problems[point.name] = problem
-                    _LOG.warning("%s", visible(problem))
+                    import logging
+
+                    logging.getLogger("kgmed").warning("%s", visible(problem))
                 self._tried.add(point)
 
     def _load(self, point: "EntryPoint") -> str:

@@ -89,8 +89,8 @@ def operator_named(name: str) -> Operator:
 
 def links_of(named: Sequence[Named]) -> list[Link]:
     """The first link of each thing that is not denied, each entity once."""
-    found = {n.links[0].entity: n.links[0] for n in reversed(named) if n.links and not n.negated}
-    return list(reversed(found.values()))
+    known = [n.links[0] for n in named if n.links and n.links[0].entity.id and not n.negated]  # a food has no entry
+    return list({link.entity: link for link in reversed(known)}.values())[::-1]
 
 
 def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:

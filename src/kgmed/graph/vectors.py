@@ -5,7 +5,6 @@ and the blocks become one memory-mapped matrix when all are there. Kept by encod
 rebuilt graph or another encoder never meets old vectors. Of several processes one computes and the others wait.
 """
 
-import logging
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -125,8 +124,6 @@ _KEPT = 1 << 27  # numbers that it keeps at most, half a gigabyte
 
 Progress = Callable[[int, int], None]
 
-_LOG = logging.getLogger("kgmed")
-
 
 def compute(
     graph: LocalGraph, encoder: Encoder, progress: Progress = lambda done, of: None, *, exact: int = EXACT
@@ -161,7 +158,10 @@ def open_vectors(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> 
         return None
     matrix = _matrix(place, names, encoder)
     if matrix is None:
-        _LOG.warning("the vectors in %s are damaged and not used; compute them again: kgmed graph vectors", place)
+        import logging
+
+        told = "the vectors in %s are damaged and not used; compute them again: kgmed graph vectors"
+        logging.getLogger("kgmed").warning(told, place)
         return None
     return _vectors(graph, names, encoder, matrix, exact)
 

@@ -6,9 +6,8 @@ A further language is a file with the same keys; a key that it lacks is said in 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-from kgmed.disk import packaged, parse_toml
+from kgmed.disk import packaged, packaged_toml
 from kgmed.errors import BadInput
 
 _ENGLISH = "en"
@@ -58,7 +57,7 @@ def catalogue(language: str) -> Catalogue:
     file = packaged("kgmed.sentences", f"{language or _ENGLISH}.toml")
     if not language.isalpha() or not file.is_file():
         return catalogue(_ENGLISH)
-    sections = parse_toml(file.read_text(encoding="utf-8"), Path(f"{language}.toml"))
+    sections = packaged_toml(f"kgmed.sentences.{language}")
     return Catalogue(language, {f"{name}.{key}": said for name, rows in sections.items() for key, said in rows.items()})
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import chain, islice, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -581,8 +581,8 @@ def _substance_of(graph: LocalGraph, node: int) -> str:
 def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
     """The medicines of a graph by their substance, under their names in all languages; kept beside the graph."""
     kept = cached_arrays(graph.folder, "substances", f"{VERSION} {graph.label}", _COLUMNS, lambda: _substances(graph))
-    names, nodes = kept["text"].tobytes().decode().split("\n"), kept["node"].tolist()
-    return dict(zip(names, (tuple(nodes[a:b]) for a, b in pairwise(kept["begin"].tolist())), strict=False))
+    names, begin = kept["text"].tobytes().decode().split("\n"), kept["begin"].tolist()
+    return dict(zip(names, map(tuple(kept["node"].tolist()).__getitem__, map(slice, begin, begin[1:])), strict=False))
 
 
 @vocabulary.kept(8)

@@ -8,7 +8,6 @@ several names of a thing the first is the usual one. docs/vocabulary.md describe
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -227,13 +226,9 @@ def _compiled(place: Path) -> Columns | None:
 
 
 def _compile(lines: Iterable[str], place: Path) -> bytes:
-    """Keep lines in a file, beside the graphs, and no older ones."""
+    """Keep lines in a file, beside the graphs."""
     body = "\n".join(lines).encode()
     keep_bytes(place, _FORMAT, body)
-    with suppress(OSError):
-        for old in place.parent.glob(f"{place.stem.partition('-')[0]}-*.txt"):
-            if old != place:
-                old.unlink()
     return body
 
 
