@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kgmed.errors import StoreError
 
@@ -37,8 +37,7 @@ class Hits:
         return self.hits / max(1, self.hits + self.misses)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """What a kind of cache file holds: `kind` as messages say it, its tables, and the marks by which it is known.
 
     `oldest` = what deletes some rows where the file has grown to `largest` bytes; 0 = it may grow.

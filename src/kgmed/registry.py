@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.language.text import visible
@@ -228,8 +228,7 @@ def _caller() -> str:
 # --- Methods: a function that makes a pipeline, what it is, and its numbers.
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(NamedTuple):
     """How often a model is asked: for a question with evidence, at the paper's settings, whose replies can be read.
 
     `usual` = where every step has something to do. A reply that must be asked for a second time is one call more;

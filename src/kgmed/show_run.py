@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -182,8 +182,7 @@ class _Arrow(NamedTuple):
     names: tuple[str, ...]  # of the relations
 
 
-@dataclass(frozen=True, slots=True)
-class _Picture:
+class _Picture(NamedTuple):
     """What is drawn, and where: the column and the height of each entity."""
 
     places: dict[Entity, tuple[int, int]]

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -219,8 +219,7 @@ def _meant(names: list[str], words: Catalogue) -> str:
 # --- The sources: one line, or the evidence piece by piece.
 
 
-@dataclass(frozen=True, slots=True)
-class _Sources:
+class _Sources(NamedTuple):
     """The graphs behind an answer, and the references that they give."""
 
     graphs: tuple[str, ...]

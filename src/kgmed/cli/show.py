@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
 
 from kgmed.errors import KgmedError
 from kgmed.language.text import lazily, visible
@@ -190,8 +190,7 @@ def _broken(line: str, at: int, width: int) -> Iterator[tuple[int, int, int]]:
 # --- Styles, and the address of a text, as terminals know them.
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How a text looks: bold, dim, green, yellow or red, with spaces between; and the address that it leads to."""
 
     style: str = ""
@@ -240,8 +239,7 @@ def _looked(piece: Piece) -> tuple[str, Look]:
     return text, Look(look) if isinstance(look, str) else look
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """The screen of a command that runs in another process: its outputs, columns, and whether it has styles."""
 
     out: TextIO

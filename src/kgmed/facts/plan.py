@@ -51,8 +51,7 @@ _CASE = 2  # ours: findings beside an illness that make a case of them: polyps, 
 _VERDICTS = ("explain", "between", "verdict")  # the operators of kgmed.facts.verdicts; the others stand in operators.py
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """How an intent is answered: operator, roles of the subject, whether all of them, relations for texts.
 
     `negative` = (operator, roles) of a refusing ask; `also` = the operator that is tried where nothing is found;
@@ -106,8 +105,7 @@ def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:
 # --- Classes and forms of medicines that an ask is narrowed to (painkillers, an ointment), by rows of the vocabulary.
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
 
     only: str = ""
@@ -300,7 +298,7 @@ class FromFrame:
         if refusing and not operator and row.operator in ("objects", "subjects"):
             return [self._missing(query, ask)]  # a list of what is so answers nothing
         operator = operator or row.operator
-        asked = Asked(self.graph, query, ask, replace(row, roles=roles or row.roles))
+        asked = Asked(self.graph, query, ask, row._replace(roles=roles or row.roles))
         both = row.two if row.two and len(links_of(ask.things)) > 1 else ""
         found = operator_named(both or operator)(asked)
         explains = row.also == "explain"

@@ -193,8 +193,7 @@ class PossibleJoin(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(NamedTuple):
     """Records that became one thing, the first that the thing is named after, and why each came in."""
 
     records: tuple[int, ...]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import xxhash
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 # that files at hand have; where there was neither, the file is known from its first use on, which is told.
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(NamedTuple):
     """A file at an address, and what it must be.
 
     Where neither hash was published, the file that comes first is the one that must come ever after: what it was is
@@ -65,8 +64,7 @@ class Remote:
         return f"fetch {self.address} where there is a network"
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
+class Wheel(NamedTuple):
     """A package on the package index, and what its wheel must be."""
 
     package: str
@@ -154,8 +152,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _LOGIN = re.compile(r"://|:.*@")  # a mistyped address, which may hold a password: it is never repeated
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(NamedTuple):
     """A built graph, and whether it was built now (`fresh`) or stood there already."""
 
     manifest: Manifest

@@ -5,10 +5,10 @@ The patterns are data, `labels.toml`. The predicate behind a name says what is s
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache, partial
 from math import inf
+from typing import NamedTuple
 
 from kgmed.disk import packaged_toml
 from kgmed.language.particulars import number_of
@@ -26,8 +26,7 @@ class Level(IntEnum):
     FORBIDS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What a label says of a group; `below` = of those below that age in years, infinity = of all."""
 
     group: str

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from typing import NamedTuple
 
 from kgmed import vocabulary
 from kgmed.disk import packaged_toml
@@ -297,8 +298,7 @@ def of_age(years: float) -> set[str]:
     return ({"child"} if years < _GROWN else {"adult"}) | ({"old"} if years >= _OLD else set())
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """What the name of a disease says of whom it befalls, and how likely it is for one of whom that is not told.
 
     Attributes:

@@ -5,7 +5,6 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from struct import Struct
@@ -338,8 +337,7 @@ def pack_support(support: Iterable[Support]) -> str:
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """All of a graph's data: n entities, m edges in the outgoing order, a aliases, t texts.
 
     The names are numbered together: those of the entities 0..n-1, the aliases n..n+a-1.
