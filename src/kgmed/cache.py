@@ -11,7 +11,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -23,8 +22,7 @@ _LOOK = 256  # writes between two looks at the size
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(NamedTuple):
     """How often an answer was there (`negative`: and said that there is nothing), and how often it was not."""
 
     hits: int = 0

@@ -348,8 +348,7 @@ class Methods(Registry[Method]):
 # --- Graph formats: a function that reads a file, and how a file of the format is recognised.
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A graph format that can be named: a function `(path, *, name, release, ...) -> Source`."""
 
     name: str

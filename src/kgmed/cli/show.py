@@ -201,8 +201,7 @@ Piece = str | tuple[str, str | Look]
 _CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Prints texts on a stream; width 0 = lines are not broken; `styles` = the terminal knows them."""
 
     stream: TextIO

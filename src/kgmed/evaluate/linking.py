@@ -230,8 +230,7 @@ class Linking(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LinkingCase:
+class LinkingCase(NamedTuple):
     """A mention and the ids of the entities it may rightly be linked to; none = it should not be linked."""
 
     text: str

@@ -158,8 +158,7 @@ _WORDS += "eighteen nineteen twenty thirty forty fifty sixty seventy eighty nine
 NUMBERS = {"half": 0.5, "once": 1.0, "twice": 2.0, "thrice": 3.0, "两": 2.0, "半": 0.5}
 NUMBERS |= {word: float(n if n < 20 else 10 * (n - 18)) for n, word in enumerate(_WORDS.split(), start=1)}
 NUMBERS |= {sign: float(n) for n, sign in enumerate("零一二三四五六七八九")}
-_KINDS = ("age", "value", "dose", "duration", "sex", "population")
-_NUMBERED = 4  # of them have a number
+_KINDS = ("age", "value", "dose", "duration", "sex", "population")  # but for the last two with a number
 _DIRECTIONS = ("high", "low", "normal")
 _NEAR = 40
 EXACT = frozenset(_KINDS[:-1])  # kinds that no name of an entity lies within
@@ -176,7 +175,7 @@ def particulars(text: str) -> tuple[Particular, ...]:
     [('population', '小儿'), ('age', '3岁'), ('value', '39℃'), ('duration', '三天')]
     """
     found: list[Particular] = []
-    for kind in _KINDS if _pattern("numerals").search(text) else _KINDS[_NUMBERED:]:
+    for kind in _KINDS if _pattern("numerals").search(text) else _KINDS[-2:]:
         taken = Spans([(p.start, p.end) for p in found])
         found += [_particular(text, kind, m) for m in _pattern(kind).finditer(text) if not taken.meet(*m.span())]
     return tuple(sorted(found, key=lambda p: p.start))

@@ -8,7 +8,6 @@ several names of a thing the first is the usual one. docs/vocabulary.md describe
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import compress
@@ -243,8 +242,7 @@ _HEAD_IS_OBJECT = frozenset({Predicate.BRAND_OF, Predicate.ABBREVIATION_OF, Pred
 # --- Which files are in use, and what is built from them.
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """A file of the vocabulary: the tables to which it gives rows, how many, and how many of each source."""
 
     file: str

@@ -218,8 +218,7 @@ def read_icd10(path: Path | None, *, name: str = "icd10", release: str = "") -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A chapter, block or code on its way to a node: key, own title, key above it ("" = none), its chapter's number."""
 
     key: str

@@ -405,8 +405,7 @@ _WORD, _NUMBER = re.compile(r"[A-Za-z_]\w*"), re.compile(r"[0-9]{1,9}")
 _PUBTATOR_MEND = "give PubTator: PMID|t|title, PMID|a|abstract, then a line for each entity and relation, between tabs"
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(NamedTuple):
     """A place in a text and the concepts that it names; none where the annotators knew none."""
 
     start: int

@@ -258,8 +258,7 @@ def _first(adjacency: Adjacency, tails: _Tails, limit: int, places: int) -> _Tai
 # one).
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Entities that hang together: a leg leads from each of the ends to the next."""
 
     entities: tuple[int, ...]  # those of the list that the best path of each leg passes, in its order
@@ -328,8 +327,7 @@ class TriplePath:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPaths:
+class FoundPaths(NamedTuple):
     """The paths found, how many there are in all, and the budgets that cut the search (then there may be more)."""
 
     paths: tuple[TriplePath, ...]

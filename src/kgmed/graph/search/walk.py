@@ -59,8 +59,7 @@ class Transition:
         return _Symmetric(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """Where walks end up, and how well that is known."""
 
     scores: Floats  # (b, n), each row sums to 1
