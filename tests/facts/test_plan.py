@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.facts.plan import FromFrame, operator_named, plan
+from kgmed.facts.plan import FromFrame, links_of, operator_named, plan
 from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
 from kgmed.graph.base import Alias, NodeRow, Scope
-from kgmed.records import Evidence, Link, Mention, Query, Question, Relation, Role
+from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Relation, Role
 from named_graph import small
 from role_graph import RoleGraph
 
@@ -49,6 +49,12 @@ def test_every_intent_has_a_row_whose_operators_exist() -> None:
     for intent, row in plan().items():
         if not intent.out_of_scope:
             assert all(callable(operator_named(n)) for n in (row.operator, row.negative[0], row.also, row.two) if n)
+
+
+def test_a_thing_that_the_vocabulary_alone_knows_has_no_link() -> None:
+    dairy = Link(Mention("dairy", "dairy", 0, 5), Entity("", "dairy", "food"), 1.0, "exact")
+    known = named(G, "gout")
+    assert links_of((Named(("dairy",), links=(dairy,)), *known)) == [known[0].links[0]]
 
 
 def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
