@@ -2,7 +2,6 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,7 @@ def test_a_file_of_answers_from_before_there_was_one_cache_is_read_and_written(t
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [(REPLIES, ANSWERS), (ANSWERS, REPLIES), (REPLIES, replace(REPLIES, version=2))]
+    ("first", "second"), [(REPLIES, ANSWERS), (ANSWERS, REPLIES), (REPLIES, REPLIES._replace(version=2))]
 )
 def test_a_file_of_another_kind_or_version_is_refused(tmp_path: Path, first: Layout, second: Layout) -> None:
     CacheFile(tmp_path / "c.db", first).close()

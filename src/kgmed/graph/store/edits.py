@@ -52,8 +52,7 @@ class Splice:
         """The tables with the edges changed; they have the new entities already."""
         edge_support, texts = self._support(tables)
         end = np.full(len(texts), len(tables.support))
-        return replace(
-            tables,
+        return tables._replace(
             adjacency=Adjacency(self._out(), self._into()),
             weight=self._weight(),
             edge_support=edge_support,
@@ -292,8 +291,7 @@ def _with_names(store: Store, draft: _Draft) -> tuple[Tables, tuple[str, ...]]:
     names = [row.name or key for row, key in zip(rows, keys, strict=True)]
     numbers = {kind: i for i, kind in enumerate(kinds)}
     end = np.full(len(nodes), len(store))
-    named = replace(
-        t,
+    named = t._replace(
         key=t.key.inserted(end, keys),
         name=t.name.inserted(end, names),
         keys=t.keys.inserted(np.array([key_hash(k) for k in keys], np.uint64), nodes),
@@ -307,7 +305,7 @@ def _with_descriptions(t: Tables, nodes: NDArray[np.int32], rows: list[NodeRow])
     told = np.array([bool(row.description) for row in rows], bool)
     texts = [row.description for row in rows if row.description]
     description = t.description.inserted(np.full(len(texts), len(t.described)), texts)
-    return replace(t, described=np.append(t.described, nodes[told]), description=description)
+    return t._replace(described=np.append(t.described, nodes[told]), description=description)
 
 
 def _with_aliases(t: Tables, added: list[tuple[int, str, int]], names: list[str]) -> Tables:
@@ -319,8 +317,7 @@ def _with_aliases(t: Tables, added: list[tuple[int, str, int]], names: list[str]
     new = np.append(np.arange(len(t.name) - len(names), len(t.name)), places + np.arange(len(places)) + len(t.name))
     plain, folded, folded_of = index_names([*names, *texts])
     moved = _moved(t, places, len(names))
-    return replace(
-        t,
+    return t._replace(
         alias=t.alias.inserted(places, texts),
         alias_node=np.insert(t.alias_node, places, nodes),
         alias_scope=np.insert(t.alias_scope, places, scopes),
