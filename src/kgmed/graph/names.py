@@ -1,10 +1,12 @@
 """Finding a graph's names by their form: spelled alike, in other words, or in another language."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +15,6 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.disk import packaged_toml
 from kgmed.graph.base import LocalGraph, Match, NodeName, Scope, unique_numbers
 from kgmed.graph.grown import by_name, kept, owners, texts_of
 from kgmed.graph.store.arrays import key_hash
@@ -355,7 +356,7 @@ _PAIRS = (
 )
 _ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
-NAME_WORDS = packaged_toml("kgmed.graph.name_words")
+NAME_WORDS = tomllib.loads(Path(__file__).with_name("name_words.toml").read_text(encoding="utf-8"))
 OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in NAME_WORDS["opposites"])
 _OPPOSED = tuple({word for pair in OPPOSITES for word in pair})
 OPPOSITES_CJK: tuple[str, ...] = tuple(NAME_WORDS["opposites_cjk"])

@@ -36,7 +36,8 @@ _FLAGS = {"neg", *FORMS}
 _REAL = 3.0  # ours: weight of a message that somebody sent beside one that was made up
 
 
-class MarkedQuestion(NamedTuple):
+@dataclass(frozen=True)
+class MarkedQuestion:
     """A question with what it asks and the names in it, each with its slot (S, O, F or C) if marked."""
 
     text: str
