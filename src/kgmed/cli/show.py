@@ -201,7 +201,8 @@ Piece = str | tuple[str, str | Look]
 _CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 
 
-class Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Page:
     """Prints texts on a stream; width 0 = lines are not broken; `styles` = the terminal knows them."""
 
     stream: TextIO
