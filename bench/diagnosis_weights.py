@@ -3,7 +3,8 @@
     KGMED_DATA=DIR python bench/diagnosis_weights.py [--graph GRAPH] [--most 400]
 
 Fitted on the train parts of DXY and MZ-10 (`most` patients of each, drawn by their number), the `dev` stories and the
-`dev` questions of strangers that ask for a disease, by a conditional logit over the diseases that have one of the findings; a disease with n cases counts as the root of n cases.
+`dev` questions of strangers that ask for a disease, by a conditional logit over the diseases that have one of the
+findings; a disease with n cases counts as the root of n cases.
 Ranks are printed of all; nothing is fitted on the test parts and the `held` stories and questions. The weights go into
 src/kgmed/diagnose/weights.toml, table "patients". Those of case reports are fitted by bench/diagnose.py.
 """
@@ -164,9 +165,8 @@ def _show(name: str, now: Floats, cases: Sequence[Case]) -> None:
     print(name)
     for (group, part), of in sorted(ranks.items()):
         first, five = (np.mean([0 < r <= k for r in of]) for k in (1, 5))
-        print(
-            f"  {group:10} {part:6} {len(of):4}  {first:.3f}  {five:.3f}  {np.mean([1 / r if r else 0 for r in of]):.3f}"
-        )
+        mean = np.mean([1 / r if r else 0 for r in of])
+        print(f"  {group:10} {part:6} {len(of):4}  {first:.3f}  {five:.3f}  {mean:.3f}")
 
 
 if __name__ == "__main__":

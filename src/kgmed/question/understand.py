@@ -392,7 +392,7 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
 
 
 def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
-    """The things; an illness behind words of quality, or that no graph has, is one with them: 过敏性咳嗽, facial tumour.
+    """The things; an illness behind words of quality, or that no graph has, is one with them: facial tumour.
 
     Where almost anything may be called by the linked word (poisoning, 囊肿), the whole is a name that was not found.
     """
