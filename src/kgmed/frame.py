@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
+from kgmed.disk import packaged_toml
 from kgmed.triples import Link, Role
 
 
@@ -65,37 +67,15 @@ class Intent(StrEnum):
     @property
     def roles(self) -> tuple[Role, ...]:
         """The roles whose edges answer it, the best first; () = none does, or any may."""
-        return _ROLES.get(self, ())
+        return _roles()[self]
 
 
-_ROLES = {
-    Intent.TREATMENT: (Role.TREATS,),
-    Intent.USES: (Role.TREATS, Role.TESTS),
-    Intent.SYMPTOMS: (Role.FINDING,),
-    Intent.CAUSES: (Role.CAUSE, Role.RISK),
-    Intent.RISK_FACTORS: (Role.RISK, Role.CAUSE),
-    Intent.COMPLICATIONS: (Role.COMPLICATION,),
-    Intent.PREVENTION: (Role.PREVENTION,),
-    Intent.TESTS: (Role.TESTS,),
-    Intent.GENES: (Role.GENE,),
-    Intent.INHERITANCE: (Role.INHERITANCE,),
-    Intent.DEPARTMENT: (Role.CARE,),
-    Intent.DIET: (Role.FOOD,),
-    Intent.SIDE_EFFECTS: (Role.ADVERSE,),
-    Intent.DRUG_CAUSES: (Role.ADVERSE,),
-    Intent.CONTRAINDICATIONS: (Role.CONTRAINDICATED, Role.PRECAUTION),
-    Intent.INTERACTIONS: (Role.INTERACTS,),
-    Intent.SAFETY: (Role.CONTRAINDICATED, Role.PRECAUTION),
-    Intent.HELPS: (Role.TREATS,),
-    Intent.DOSAGE: (Role.DOSAGE,),
-    Intent.DRUG_CLASS: (Role.IS_A,),
-    Intent.ONSET: (Role.ONSET,),
-    Intent.LOCATION: (Role.LOCATION,),
-    Intent.TYPES: (Role.IS_A,),
-    Intent.INGREDIENTS: (Role.INGREDIENT,),
-    Intent.NAMES: (Role.SAME_AS,),
-    Intent.COMPARISON: (Role.DIFFERENTIAL,),
-}
+@lru_cache(maxsize=1)
+def _roles() -> dict[str, tuple[Role, ...]]:
+    """The roles of each intent, by the table of the plan."""
+    return {
+        name: tuple(map(Role, row.get("roles", "").split())) for name, row in packaged_toml("kgmed.facts.plan").items()
+    }
 
 
 class Form(StrEnum):

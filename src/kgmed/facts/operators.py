@@ -35,16 +35,12 @@ from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
-# An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
-# a drug to its side effects. An entity that the graph says nothing of in that role is replaced by one of the same name,
-# or, a substance, by its brands and the products of it alone. Lists are given heaviest first, then what is said in more
-# relations, then the usual: what more things have. Treatments are given a substance at a time, before its brands, and
-# the specific first. Where the question names findings only, the diseases that explain them stand between: the best is
-# believed by `via`, each other by its odds against the best.
-#
+# An asked role leads from an entity to its other end. One of which the graph says nothing in that role is replaced by
+# one of the same name or, a substance, by its brands and the products of it alone. Lists are given heaviest first, then
+# what is said in more relations, then the usual; treatments a substance at a time, before its brands. Of findings alone
+# the diseases that explain them stand between: the best is believed by `via`, others by their odds.
 # The score of a candidate is the sum over those entities of (belief in the entity) * (weight of the edge), divided by
-# 1 + log10 of the number of things the candidate is said to treat (test, ...): a drug for everything is evidence for
-# nothing.
+# 1 + log10 of the number of things that it is said to treat (test, ...): a drug for everything is evidence for nothing.
 
 
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient

@@ -75,18 +75,8 @@ _HAS_CJK = lazily(f"[{_CJK}]")
 _BRACKETS = str.maketrans("[]【】［］〔〕⟦⟧", "()" * 5)
 _CONTROL = lazily(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
-_SPELLING = (
-    ("aemia", "emia"),
-    ("colour", "color"),
-    ("rrhoea", "rrhea"),
-    ("foetal", "fetal"),
-    ("haem", "hem"),
-    ("leuk", "leuc"),
-    ("oedema", "edema"),
-    ("oesoph", "esoph"),
-    ("paed", "ped"),
-    ("tumour", "tumor"),
-)
+_BRITISH = "aemia>emia colour>color rrhoea>rrhea foetal>fetal haem>hem leuk>leuc oedema>edema oesoph>esoph paed>ped"
+_SPELLING = tuple(tuple(pair.split(">")) for pair in f"{_BRITISH} tumour>tumor".split())
 
 
 def has_cjk(text: str) -> bool:

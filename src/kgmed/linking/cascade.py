@@ -343,11 +343,9 @@ def _without_salt(name: str) -> tuple[str, frozenset[str]]:
     return letters, salt
 
 
-# Chosen on the train split of HPO synonyms (bench/linking.py --tune) and seen on BC5CDR's training and development
-# abstracts: with 0.8 and 0.9, of the links that no surer stage makes, .9 are right on HPO (with 0.84 .6 are), where a
-# cosine alone stays at .35 whatever its threshold up to .95. One word for another is seldom right there, and on BC5CDR
-# it makes hypokalemia hyponatremia. On Chinese aliases no threshold makes more than .31 of the links right: there, and
-# across scripts, the default links only what differs in nothing.
+# Chosen on the train split of HPO synonyms (bench/linking.py --tune): with .8 and .9, of the links that no surer stage
+# makes, .9 are right (with 0.84 .6 are), where a cosine alone stays at .35. On Chinese aliases no threshold makes more
+# than .31 right: there, and across scripts, the default links only what differs in nothing.
 _REST = 0.8  # weight of the differing words against the whole names
 _ONE_SIDED = 0.7  # how well they agree where only one name says more
 AGREEMENT = 0.9

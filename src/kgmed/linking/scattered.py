@@ -6,12 +6,11 @@ may be missing where two others are there. English only. A name of one word is f
 otherwise it is left to the lexicon.
 """
 
-import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import zip_longest
 
 import numpy as np
@@ -26,7 +25,7 @@ from kgmed.graph.names import TURNING, canonical_words
 from kgmed.language import lay as lay
 from kgmed.language.affixes import goes_on
 from kgmed.language.negation import Spans, negated
-from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, lazily, tokens
+from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, lazily, pattern_of, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.records import Mention
 
@@ -73,15 +72,7 @@ _OR = lazily(r"(\w+) or (\w+)")
 _ALTERNATIVES = 8
 _WHOSE = frozenset({"my", "his", "her", "their", "our", "your", "its"})
 _PLACING = frozenset({"in", "of", "on", "at", "around", "with"})
-_DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fever" is no drug fever
-    """
-    treat treats treated treating cure cures prevent prevents help helps relieve relieves reduce reduces lower lowers
-    stop stops cause causes caused causing trigger triggers lead leads
-    """.split()  # noqa: SIM905
-)
-_ANY = frozenset(
-    "drug drugs medication medications medicine medicines medicament medicaments treatment therapy".split()  # noqa: SIM905
-)
+_pattern = partial(pattern_of, __name__)
 _NO_PART = frozenset({"kid", "kids", "use", "used", "uses"})  # "a kid with X syndrome" has no KID syndrome
 _BREAKS = frozenset(".!?;:,\n")
 
@@ -239,11 +230,11 @@ def _content(name: str) -> frozenset[str]:
 
 def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
-    if all(w.text in _ANY for w in words):  # "medication options - drugs only" names no drug or medicament
+    if all(_pattern("any_medicine").fullmatch(w.text) for w in words):
         return False
     own = set(words)
     between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
-    turned = any(w.text in _DOING or canonical_words(w.text) & TURNING for w in between)
+    turned = any(_pattern("doing").fullmatch(w.text) or canonical_words(w.text) & TURNING for w in between)
     turned |= any(_counts(w.text) and not _beside(text, w, own) for w in words)  # "3 years now I'm"
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
@@ -367,20 +358,8 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 
 
 _EPONYM = lazily(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
-_ALONE = lazily(
-    r"\W*(?:$|[,.;:?!]|[-–—] |(?:clinical|features|signs|and|or|vs|versus|in|is|with|symptoms|treatment|causes"
-    r"|tests?|genes?)\b)"
-)
-_PERSON = lazily(  # by whose name alone an illness is called; none is an English word as it is written here
-    r"\b(addison|alzheimer|basedow|becker|behcet|crohn|cushing|duchenne|fabry|gaucher|graves|hashimoto|hirschsprung"
-    r"|hodgkin|huntington|kawasaki|klinefelter|marfan|meniere|paget|parkinson|perthes|raynaud|reye|sjogren|tourette"
-    r"|whipple)s?\b(?!['’-])"
-    r"|\b(?-i:[A-Z][a-z]{2,}(?:-[A-Z][a-z]{2,}){1,2})\b(?!['’-])",  # Loeys-Dietz
-    re.IGNORECASE,
-)
 _ONE_PERSON = lazily(r"\b[A-Z][a-z]{4,}\b(?=\s*(?:[,.:;?!]|$|vs\b))")  # Gitelman, not Bartter: which gene
 _CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
-_NOUN = lazily(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -417,8 +396,8 @@ class AsPatientsSay:
 
     def _eponyms(self, text: str) -> Iterator[Mention]:
         """The illnesses that are called by a person alone: Cushing's, Graves', Becker, addisons."""
-        for m in _PERSON.finditer(text):
-            if not _NOUN.match(text, m.end()):
+        for m in _pattern("person").finditer(text):
+            if not _pattern("noun").match(text, m.end()):
                 forms = (f"{m[1] or m[0]} {what}" for what in _CALLED)
                 if name := next(filter(self._has, forms), ""):
                     yield Mention(m[0], name, *m.span())
@@ -427,7 +406,7 @@ class AsPatientsSay:
             if not self._has(m[0]) and (name := next(filter(self._has, forms), "")):
                 yield Mention(m[0], name, *m.span())
         for m in _EPONYM.finditer(text):
-            if (m.start() or _ALONE.match(text, m.end())) and not _NOUN.match(text, m.end()):
+            if (m.start() or _pattern("alone").match(text, m.end())) and not _pattern("noun").match(text, m.end()):
                 forms = (f"{person} {what}" for person in (m[1], m[0]) for what in ("disease", "syndrome"))
                 if name := next(filter(self._has, forms), ""):
                     yield Mention(m[0], name, *m.span())

@@ -7,6 +7,7 @@ wanted, but for a language model's reading of it (`kgmed.linking.by_model`); eve
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named, Patient
 from kgmed.graph.base import Match
-from kgmed.language.text import has_cjk, language_of, lazily
+from kgmed.language.text import has_cjk, language_of, lazily, pattern_of
 from kgmed.models.base import Encoder
 from kgmed.question.model import (
     FORMS,
@@ -108,16 +109,8 @@ _WHICH = lazily(r"(?:\b(?:which|what)(?: kinds? of| types? of)?|哪[些种个类
 
 # --- What turns an ask round: that it asks which things are not so.
 
-_AUXILIARY = "is|are|was|were|do|does|did|can|could|will|would|has|have"
+_pattern = partial(pattern_of, __name__)
 _NOT = lazily(r"(?i)not\b|n['’]t\b|不|非|没")  # one of which stands in what the next finds
-_WHAT_IS_NOT = lazily(
-    r"(?i)\b(?:what|which)\b(?:(?!\b(?:if|when|because|that|who|since|so|for|as)\b)[^,.;?!]){0,40}?"
-    rf"\b(?:(?:{_AUXILIARY})\s+not\b|(?:{_AUXILIARY})n['’]t\b(?! (?:i|you|we|he|she|they|my)\b)|cannot\b"
-    rf"|(?:{_AUXILIARY})\s+(?!(?:i|you|we|he|she|they|my)\b)(?:[\w-]+\s+){{1,4}}not\b)"
-    r"|(?:哪些|哪种|哪个|哪项|哪类|(?<![为有])什么)(?!原因|时候|情况|人)[^，。？！；、\s]{0,5}?"
-    r"(?:并?不(?:是|能|会|属于|可以|可能|需要|包括)|并非|无法|没有)"
-    r"|(?:不(?:是|会|能|属于|包括|需要)|(?<!有)没有|并非)[^，。？！；、\s]{0,5}(?:哪些|哪种|哪个|哪项|哪类)"
-)
 
 
 def asks_what_is_not(text: str) -> bool:
@@ -128,7 +121,7 @@ def asks_what_is_not(text: str) -> bool:
     >>> asks_what_is_not("哪些检查不能诊断糖尿病"), asks_what_is_not("什么原因不能怀孕")
     (True, False)
     """
-    return _NOT.search(text) is not None and _WHAT_IS_NOT.search(text) is not None
+    return _NOT.search(text) is not None and _pattern("what_is_not").search(text) is not None
 
 
 # --- Names of which a graph knows a part alone: "Kessler-Bluhm fever" is no fever, 塞林格氏关节病 no joint disease.
@@ -140,8 +133,6 @@ Known = Callable[[str], bool]  # whether a word is one in which things are descr
 
 _PROPER = lazily(r"((?:[A-Z][a-zà-ÿ]+(?:['’]s)?(?:-|[ ]))+)$")
 _BEGINS = lazily(r"(?:^|[.!?:;\n]\s*)$")
-_AFTER_A_PERSON = lazily(r"([一-鿿]{2,12}氏[一-鿿]{0,5}?(?:病|征|症|综合征|炎|瘤|热|疹|结节|体|试验))")
-_BEFORE_A_PERSON = lazily("^.*(?:得了?|患有?|是|叫做?|诊断为?|怀疑|有|的|什么|关于|查出|因为|由于)(?=.{2,}氏)")
 _SOUNDS = frozenset(  # the signs by which names of other languages are written
     "阿埃艾奥巴贝比伯布查达戴丹德迪蒂杜厄恩尔法菲费弗福盖戈格哈海赫亨霍基吉加杰卡凯科克拉莱兰朗劳勒雷里利林卢鲁罗洛马迈麦曼梅蒙米莫穆纳内尼诺"
     "欧帕佩皮普奇乔琼萨塞桑沙舍史斯苏索塔泰汤特提廷托瓦万威韦维温沃乌西希谢休雅扬耶叶伊因尤约泽扎詹兹"
@@ -162,8 +153,8 @@ def whole_names(text: str, places: Sequence[Place], known: Known) -> Iterator[Pl
             if (begin := _begin(text, start, known)) < start and not any(begin < b <= start for _, b in places):
                 yield begin, end
         return
-    for m in _AFTER_A_PERSON.finditer(text) if "氏" in text else ():
-        skipped = _BEFORE_A_PERSON.match(m[1])
+    for m in _pattern("after_a_person").finditer(text) if "氏" in text else ():
+        skipped = _pattern("before_a_person").match(m[1])
         place = (m.start() + (skipped.end() if skipped else 0), m.end())
         if not any(a <= place[0] and place[1] <= b for a, b in places):
             yield place

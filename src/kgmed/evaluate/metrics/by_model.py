@@ -446,7 +446,6 @@ def models(given: Sequence[str]) -> dict[str, str]:
 #
 # 1 - the earth mover's distance between the n-grams of both. An n-gram lies at the mean of its tokens' states weighted
 # by rarity, brought to length 1; what it weighs is the sum of the rarities. Two kinds:
-#
 # - `moverscore-1` and `-2`, ours: the states of one layer of any model, one table of rarities frozen on the references
 #   of the data set, every token but the marks of beginning and end, the Euclidean distance, not below 0.
 # - `moverscore-v1`, `-v1-2` and `-v2`, as moverscore.py and moverscore_v2.py of the authors' package 1.0.3 compute them
@@ -455,7 +454,6 @@ def models(given: Sequence[str]) -> dict[str, str]:
 #   values side by side, and the squared distance; v2 the last layer and the distance itself. v1 is meant for a BERT
 #   trained on MNLI, v2 for distilbert-base-uncased. What an answer scores depends on the other answers of its method,
 #   for their rarities are counted.
-#
 # Equal to the package within 1e-4, since it adds 1e-5 (v1) to what it divides by. Not equal where an item has several
 # references (it takes one; here the best counts, and all are in the table), where a text has no word that weighs
 # anything (here 0; the package divides 0 by almost 0), or where the model's pieces are not marked by ##.

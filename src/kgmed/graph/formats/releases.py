@@ -381,7 +381,6 @@ def _of_file(path: Path) -> str:
 
 
 # --- PubTator: abstracts with their entities and relations marked, as PubTator Central and BC5CDR are published.
-#
 # 8701013|t|Famotidine-associated delirium.
 # 8701013|a|Six cases are reported.
 # 8701013<tab>0<tab>10<tab>Famotidine<tab>Chemical<tab>D015738
