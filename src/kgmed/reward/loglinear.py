@@ -16,13 +16,10 @@ from kgmed.reward.cases import Case, Cases, CauseGraph, Floats
 from kgmed.reward.criticality import WalkReason
 
 # --- A log-linear scorer on a graph of typed edges, ours: the preset "best". It uses the labels of the fitted cases.
-# A symptom has a node for each way in which it can come up: it is there, told first and there, denied, unsure, or
-# spoken
-# of at all. So what a patient denies speaks too, and that a symptom was asked after does, whatever the reply. For the
-# nodes F of a patient and disease d, whose edges are counted from the fitted cases:
-#
+# A symptom has a node for each way in which it can come up: it is there, told first and there, denied, unsure,
+# or spoken of at all. So what a patient denies speaks too, and that a symptom was asked after, whatever the reply. For
+# the nodes F of a patient and disease d, whose edges are counted from the fitted cases:
 #     log S(d) = b_d + sum_k l_k E_k(d) + sum_F (t G(F, d) + D(F, d)) + constant
-#
 # - E_k = the log frequencies, with Laplace's smoothing, of the patient's edges of kind k: there, told first, denied,
 #   unsure; and of the symptoms that are there in others and not in the patient, log(1 - frequency). Each kind has its
 #   own weight l_k. All weights 1 would be naive Bayes; they are learnt on counts without the case in hand, or a case
@@ -30,7 +27,6 @@ from kgmed.reward.criticality import WalkReason
 # - G = the log of the mass at F of a walk with restart from d over all edges, each `smooth` heavier, less its mean over
 #   the diseases. With c = 0 nothing would arrive; the larger c, the more of F comes by way of others.
 # - D, b = what the labels add to both: multinomial logistic regression with a ridge |D|^2 / 2C.
-#
 # Together they are linear in the nodes, so each symptom's part of a score is a sum. A node "spoken of" is half a node
 # (`spoken`) in G and D. The defaults were chosen in trials of cross-validation within the train parts of DXY, MZ, MZ-4
 # and MZ-10; `python bench/rlkgf.py --choose` prints what each does when it is changed.

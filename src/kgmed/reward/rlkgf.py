@@ -15,11 +15,9 @@ from kgmed.reward.criticality import Aggregate, Criticality, Gaussian, Normaliza
 # GCN, RLKGF Eq. 5: Z = softmax(A^ ReLU(A^ X W0) W1) with A^ = D~^-1/2 (A + I) D~^-1/2. X is learnt, since the paper
 # names no features of a node. The softmax over the features makes all rows of Z alike, so that no cosine of symptom
 # and disease tells anything: `z_activation="none"` leaves it out. How the network is trained is not in the paper:
-#
 # - on "links" (default): for each symptom, which diseases it is linked to, weighted as the edges are. No label of a
 #   case is used beyond the counts of the graph.
 # - on "cases": the disease of each train case from its symptoms. This uses labels.
-#
 # Relevance is the cosine of a symptom's and a disease's row of Z. A GAT's can be its attention instead, as the paper
 # has it: how much of the last layer's attention of the symptom goes to the disease, a mean over the heads. A head of a
 # GAT ranks the same neighbours alike for every node (Brody et al. 2022, arXiv 2105.14491), so that its attention cannot

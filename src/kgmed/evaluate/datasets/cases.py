@@ -257,11 +257,9 @@ def _cases(path: Path, part: str, rows: object, dropped: list[str]) -> list[Case
 # --- Cases as JSON Lines, our own format: one object a line.
 #     {"id": "7", "disease": "flu", "positive": ["fever"], "negative": ["rash"], "unsure": [], "explicit": ["fever"],
 #      "split": "train"}
-#
 # `positive` and `disease` must be there. `explicit` names those of any sign that the patient told first; without it,
 # all of them. `split` is train (default), validation or test. `patients` reads the same lines where nobody has told the
 # disease, `answers` lines of a question (or the findings) and what was answered:
-#
 #     {"question": "fever, no rash", "answer": "flu"}
 #     {"positive": ["fever"], "negative": ["rash"], "answer": "flu"}
 

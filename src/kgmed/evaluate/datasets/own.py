@@ -22,7 +22,6 @@ from kgmed.records import Question
 Row = Mapping[str, Any]
 
 # --- What the columns of a table are understood as, by their names (case does not count, nor do blanks around them):
-#
 # - question: `question`, `query`, `prompt`, `input`, `stem`, `问题`, `题目`;
 # - options, one a column: a common beginning and then a, b, c, ... or 0, 1, 2, ... or 1, 2, 3, ..., such as `option_a`,
 #   `opa`, `A`, `choice1`, `选项A`;

@@ -323,7 +323,6 @@ def _bare(title: str) -> str:
 
 
 # --- The World Health Organization's model list of essential medicines, from `gnuhealth_who_essential_medicines`.
-#
 # Medicines with the sections of the list that they stand in, their forms and strengths, the remarks of the list, the
 # ingredients of combinations, a pregnancy category, and names in all languages of the package. What is said and is not:
 # - `listed_for` and `listed_to_prevent` are read from the title of the section, where it names a condition ("12.3

