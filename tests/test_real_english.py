@@ -36,6 +36,14 @@ SAID = [  # question, what is said, what is not
     ("Which diseases have mitochondrial inheritance?", ["Diseases with Mitochondrial inheritance"], ["that fit"]),
     ("List X-linked recessive disorders", ["Diseases with X-linked recessive inheritance"], []),
     ("Which disease does CFTR cause?", ["Diseases tied to the gene CFTR", "Cystic fibrosis"], []),
+    # a name in one piece keeps its words; a longer name than the graph has is said, or counts as not found
+    ("my cousin has Bloom syndrome, which gene is it?", ["BLM"], ["TBX15"]),
+    ("treatments for congenital hearing loss", ["“congenital hearing loss” is answered as"], []),
+    ("What are the treatments for bleach poisoning?", ["“bleach poisoning” is not in the graph"], ["acetylcysteine"]),
+    # a denial ends where another thing is told, and nausea is no word that asks
+    ("no words at all, always smiling, flaps hands, seizures: what is it?", ["Happy demeanor", "Seizure"], []),
+    ("I have a headache and nausea", ["Headache, Nausea"], []),
+    ("symptoms of angelman syndome", ["Angelman syndrome"], ["not in the graph"]),
     # an allergy is read in whatever words: to a class that the graph has not, before or behind its name
     ("sulfa allergy, can I take sulfamethoxazole?", ["Not suitable for this patient", "to sulfa"], ["no proof"]),
     ("I am allergic to sulfa drugs, can I take sulfamethoxazole?", ["Not suitable for this patient"], ["no proof"]),
