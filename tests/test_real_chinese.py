@@ -115,8 +115,6 @@ SAID = [  # question, what is said, what is not
     ("尿酸550要不要吃药", ["没有尿酸的数值的意义"], ["治疗："]),
     # an allergy to what stands right before the word, and a child that a word makes a small one
     ("磺胺过敏能吃磺胺嘧啶片吗", ["对磺胺过敏——磺胺嘧啶片"], ["不能据此"]),
-    # what is feared of a medicine is not what the patient has
-    ("二甲双胍会引起肾衰竭吗", ["二甲双胍"], ["不适合该患者"]),
     ("我有肾衰竭，能吃二甲双胍吗", ["不适合该患者", "二甲双胍"], []),
     # a name of which the graph has the end alone is said, or counts as not found
     ("根端囊肿怎么治", ["没有“根端囊肿”"], []),

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import pytest
 
 from kgmed.facts.plan import PatientGate
 from kgmed.facts.safety import NamedAgainst, NotForThisPatient, Warned
-from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient
+from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named, Patient
 from kgmed.graph.store.store import Store
 from kgmed.records import (
     CARE,
@@ -134,6 +135,15 @@ def test_what_a_label_or_the_graph_forbids_leaves_the_list_and_is_named(patient:
     assert taken_out(found) == out
     assert left(found) == set(FEVER) - out
     assert len([e for e in found if e.id == NOT_FOR]) == bool(out)
+
+
+@pytest.mark.parametrize(("has", "out"), [((), set()), ((thing("asthma"),), {"tonic"})])
+def test_an_illness_that_is_only_feared_of_a_medicine_bars_none(has: tuple[Named, ...], out: set[str]) -> None:
+    treated = frame(Patient(has=has))
+    effect = Ask(Intent.RELATION, (thing("aspirin"),), (thing("asthma"),), form=Form.YES_NO)
+    asked = replace(treated, asks=(*treated.asks, effect), findings=(thing("asthma"),))
+    assert taken_out(passed(asked, treatments())) == out
+    assert bool(NamedAgainst(G)(asked, "Take tonic.", G.entity("tonic"))) is bool(out)
 
 
 def test_the_piece_that_names_them_holds_the_triples_that_forbid_and_is_a_warning() -> None:

@@ -112,7 +112,7 @@ def beside() -> tuple[str, ...]:
 def _named_of(frame: Frame) -> dict[int, str]:
     """Of those that a frame tells of, by their number behind the groups of people, the name that it has for each."""
     p, asked = frame.patient, [n for ask in frame.asks for n in ask.things]
-    told = (n for n in (*frame.findings, *asked) if n not in _feared(frame))
+    told = (n for n in (*frame.findings, *asked) if n not in feared(frame))
     names = [name for n in (*p.has, *p.takes, *told) if not n.negated for name in n.names]
     rows = [(i, vocabulary.compiled("classes", _WITH + key, Predicate.NAMED_BY)) for i, key in enumerate(beside())]
     found = {len(GROUPS) + i: [name for name in names if said.search(name)] for i, said in rows}
@@ -192,7 +192,7 @@ _ILL = frozenset({"disease", "phenotype", "symptom", "finding"})
 _OF_EFFECTS = "relation side_effects drug_causes causes complications frequency".split()  # noqa: SIM905
 
 
-def _feared(frame: Frame) -> set[Named]:
+def feared(frame: Frame) -> set[Named]:
     """What somebody asks whether a medicine causes, and nobody has."""
     things = [n for ask in frame.asks if ask.intent in _OF_EFFECTS for n in ask.things]
     return {n for n in things if n.kind in _ILL and n not in frame.patient.has}
@@ -204,7 +204,7 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
     What only says of what group the patient is ("27 weeks pregnant") is no illness beside it, nor what is only feared.
     """
     subjects = [n for ask in frame.asks for n in ask.things if n.kind not in MEDICINES]
-    told = [n for n in (*frame.findings, *(subjects if len(subjects) > 1 else ())) if n not in _feared(frame)]
+    told = [n for n in (*frame.findings, *(subjects if len(subjects) > 1 else ())) if n not in feared(frame)]
     ill = [n for n in (*frame.patient.has, *told) if not is_allergy(n.names[0])]  # labels mean those to the medicine
     groups, called = groups_of(frame.patient), _named_of(frame)
     return Circumstances(

@@ -538,7 +538,6 @@ def _definition(asked: Asked, link: Link) -> Iterator[Evidence]:
 
 
 # --- Which entry of a graph a thing is answered by: a thin exact name yields to its twin, its longer name or its parts.
-#
 # Spelling alone would keep the exact name however little the graph says of it; here names compete by spelling and by
 # their facts in the role that is asked for. That another name answers is said.
 

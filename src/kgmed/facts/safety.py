@@ -16,6 +16,7 @@ from kgmed.facts.circumstances import (
     Told,
     against_classes,
     circumstances,
+    feared,
     forbidden_groups,
     group_texts,
     groups_of,
@@ -522,7 +523,8 @@ def barred(graph: LocalGraph, frame: Frame, medicines: Sequence[Entity]) -> list
     against = asked[0] if asked else Entity("", "")
     rows = [Triple(drug, _GIVEN, _given_for(graph, drug, frame) or against) for drug in medicines]
     pieces = [Evidence(t.subject.name, "triple", (t,), tuple(asked[:1])) for t in rows]
-    positive = replace(frame, asks=())  # whatever is asked, what is named may be taken
+    told = tuple(n for n in frame.findings if n not in feared(frame))  # whatever is asked, what is named may be taken
+    positive = replace(frame, asks=(), findings=told)
     found = NotForThisPatient(graph)(Query(Question("", language=frame.language), frame=positive), pieces)
     return [e for e in found if e.id == NOT_FOR]
 
