@@ -35,7 +35,6 @@ from kgmed.session import Session, open_session
 from kgmed.steps.budget import tokens
 
 # --- Every method on the same few questions, end to end: what each stage took, and what failed. No answer is marked.
-#
 # The questions are ours: ten in English on HPO, ten in Chinese on CMeKG. A trial is a line of JSON, so that a run that
 # was stopped goes on where it was.
 

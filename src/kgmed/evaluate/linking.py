@@ -25,7 +25,6 @@ from kgmed.models.w2ner import FoundEntity, Part
 from kgmed.records import Link, Mention
 
 # --- Precision, recall and F1 of found entities: an entity is right where its type and all its parts are.
-#
 # Counts are summed over texts before they are divided (micro). Nested and discontinuous entities count as any other.
 
 # --- Texts with their entities, in the format of CMeEE, and their parts for training, choosing and telling.
@@ -33,7 +32,6 @@ from kgmed.records import Link, Mention
 # `{"text": ..., "entities": [{"start_idx": 3, "end_idx": 11, "type": "bod", "entity": ...}]}`; `end_idx` is the last
 # character's. A discontinuous entity has lists there: `"start_idx": [0, 5], "end_idx": [1, 5]`. `entity` may be left
 # out; where it is there it must be what the text has at these places. A file that ends in `.xz` is unpacked.
-#
 # ChineseBLUE's layout (cMedQANER, cEHRNER) is read too:
 # `{"text": ..., "mention_data": [{"mention": ..., "offset": "11", "type": "body"}]}`, with `label` for `type`.
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kgmed.graph.store.shards import Shards
 
 # --- The public graphs that can be fetched by name: one row of `published.toml` is one graph (see `graph.get`).
-#
 # A row says where its files are and what they must be: address, size, hash. Hashes are those that were published or
 # that files at hand have; where there was neither, the file is known from its first use on, which is told.
 

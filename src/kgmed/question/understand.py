@@ -5,7 +5,7 @@ wanted, but for a language model's reading of it (`kgmed.linking.by_model`); eve
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -214,7 +214,9 @@ class Trained:
         named = self._allergens(text, self._named(text, mentions, links))
         slots = self._slots(text, named)
         *_, allergic = told_of(text, named)
-        named = _once(text, [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME or n in allergic])
+        named = [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME or n in allergic]
+        plain = dict(zip(named, self._slots(text, named, plainly=True), strict=True))
+        named = _once(text, list(_compounds(text, named, {n for n, slot in plain.items() if slot != NO_NAME}))[::-1])
         narrowed = tuple(constraints(text, [Span(*n.spans[0], n.kind) for n in named if n.links]))
         modes = [c.span for c in narrowed if c.kind == "mode"]
         named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
@@ -267,13 +269,13 @@ class Trained:
     def _named(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
         """What the question names; a name of which a part alone was linked is one that was not found."""
         named = _named(text, mentions, links)
+        named = list(_compounds(text, named))[::-1] if has_cjk(text) else named
         named = _with_foods(text, named) if any(n.links and n.kind in MEDICINES for n in named) else named
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
         whole = [Named((text[a:b],), UNKNOWN, ((a, b),)) for a, b in wider]
-        rest = sorted([*(n for n in named if n not in inside), *whole], key=lambda n: n.spans)
-        return list(_compounds(text, rest))[::-1]
+        return sorted([*(n for n in named if n not in inside), *whole], key=lambda n: n.spans)
 
     def _allergens(self, text: str, named: Sequence[Named]) -> list[Named]:
         """The things, a name of an allergy beside another name cut down to the medicine that it is to."""
@@ -318,17 +320,19 @@ class Trained:
         several = list(dict.fromkeys(_INTENTS[i] for i in likely)) if len(found) > 1 else []
         return list(dict.fromkeys([*whole, *several] if len(several) > 1 else whole))[:_MOST_ASKED]
 
-    def _slots(self, text: str, named: Sequence[Named], intent: str = "") -> list[str]:
+    def _slots(self, text: str, named: Sequence[Named], intent: str = "", *, plainly: bool = False) -> list[str]:
         """The part of each name, the likeliest intent known or not.
 
-        What a graph has under a name is seldom no name; a phrase that it has not is one only where that is likely.
+        What a graph has under a name is seldom no name; a phrase that it has not is one only where that is likely, and
+        unless `plainly` a word that nobody uses where it is sure.
         """
         head, none = self.model.heads["slot"], SLOTS.index(NO_NAME)
         spans = [Span(n.spans[0][0], end_of(text, n), n.kind) for n in named]
         found = []
         for one, seen in zip(named, slot_features(text, spans, intent), strict=True):
             shares = head(seen)
-            strange, sure = not one.links and self._is_strange(one.names[0]), one.links or one.kind == UNKNOWN
+            strange = not (one.links or plainly) and self._is_strange(one.names[0])
+            sure = one.links or one.kind == UNKNOWN
             strange = strange or (bool(one.links) and one.kind in TAKEN)  # what is taken is never left out lightly
             least = _NO_NAME_STRANGE if strange else _NO_NAME_LINKED if sure else _NO_NAME
             best = int(np.delete(shares, none).argmax())
@@ -382,8 +386,8 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
     return found
 
 
-def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
-    """The things; an illness behind words of quality, or that no graph has, is one with them: facial tumour.
+def _compounds(text: str, named: Sequence[Named], names: Collection[Named] = ()) -> Iterator[Named]:
+    """The things; an illness behind words of quality, or `names` that no graph has, is one with them: facial tumour.
 
     Where almost anything may be called by the linked word (poisoning, 囊肿), the whole is a name that was not found.
     """
@@ -394,8 +398,8 @@ def _compounds(text: str, named: Sequence[Named]) -> Iterator[Named]:
             before, end = rest[-1], whole.spans[0][1]
             between = text[before.spans[0][1] : whole.spans[0][0]]
             quality = between in _QUALITY or (not between and before.names[0].endswith(_QUALITY))
-            loose = not (before.links or before.kind) and before.negated is whole.negated
-            if loose and between in ("", " ") and whole.kind in ILL:
+            other = before in names and not (before.links or before.kind) and before.negated is whole.negated
+            if other and between in ("", " ") and whole.kind in ILL:
                 quality, general = True, vocabulary.listed("illnesses of many kinds").fullmatch(whole.names[-1])
                 whole = replace(whole, kind=UNKNOWN, links=()) if general else whole
             if not quality and (between or not qualified or before.kind == "disease"):

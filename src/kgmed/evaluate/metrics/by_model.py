@@ -443,7 +443,6 @@ def models(given: Sequence[str]) -> dict[str, str]:
 
 
 # --- MoverScore (Zhao et al. 2019): how far the words of an answer must be moved to be those of a reference.
-#
 # 1 - the earth mover's distance between the n-grams of both. An n-gram lies at the mean of its tokens' states weighted
 # by rarity, brought to length 1; what it weighs is the sum of the rarities. Two kinds:
 # - `moverscore-1` and `-2`, ours: the states of one layer of any model, one table of rarities frozen on the references

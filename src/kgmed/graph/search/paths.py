@@ -327,7 +327,8 @@ class TriplePath:
         return text
 
 
-class FoundPaths(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FoundPaths:
     """The paths found, how many there are in all, and the budgets that cut the search (then there may be more)."""
 
     paths: tuple[TriplePath, ...]
