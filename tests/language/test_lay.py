@@ -190,3 +190,10 @@ def test_words_across_other_words_tell_no_finding(text: str, wrong: str) -> None
 )
 def test_what_patients_say_is_the_finding(text: str, finding: str) -> None:
     assert finding in {name for one in said(text) for name in one.names}
+
+
+def test_signs_that_no_encoding_has_are_looked_up_and_not_found() -> None:
+    assert [one.names for one in said("\udc97 low blood sugar \udc8e")] == [
+        one.names for one in said("low blood sugar")
+    ]
+    assert [*others("\udc97痛")] == []

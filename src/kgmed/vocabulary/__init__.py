@@ -351,7 +351,7 @@ def index(name: str, table: str, make: Callable[[], Mapping[str, Cells]]) -> Cal
     held = dict(line.partition(b"\t")[::2] for line in body.split(b"\n"))
 
     def cells(key: str) -> Cells:
-        line = held.get(key.encode())
+        line = held.get(key.encode(errors="surrogatepass"))
         return [cell.split(_BETWEEN) for cell in line.decode().split("\t")] if line else []
 
     return cells
