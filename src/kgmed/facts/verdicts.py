@@ -255,6 +255,12 @@ class Pair:
         done = self._effects()
         return done if all(t.role is Role.ADVERSE and not t.slip for t in done) else []
 
+    def _given_with_care(self) -> list[Tie]:
+        """What a medicine is given for, then what asks for care with just that; [] where anything forbids it."""
+        given = [t for t in self.between if t.role is Role.TREATS and not (t.slip or t.of_kinds)]
+        care = [t for t in self.between if t.grade]
+        return [*given[:1], *care] if care and all(t.grade == "caution" for t in care) and given else []
+
     def _worsened(self) -> list[Tie]:
         """What makes an illness worse; [] where more is given for it."""
         worse = self.ties.worsened(self.a, self.b)
@@ -561,6 +567,7 @@ class _Judge:
             "affirms": self.rule.affirms or self.ask.negative,
             "forbidden": not self.ties.is_medicine(pair.b) and all(t.grade == "no" for t in ties),
             "of_others": bool(ties),
+            "eaten": pair.rule == rule_of("lifestyle"),
         }
         said = (row for row in rules()["said"] if row["verdict"] == which and all(holds[w] for w in row["when"]))
         return next((str(row["key"]).format(intent=self.ask.intent) for row in said), f"verdict.{which}")
