@@ -19,7 +19,7 @@ from kgmed.errors import BadInput
 from kgmed.frame import Intent
 from kgmed.language import lay
 from kgmed.language.text import has_cjk
-from kgmed.question.model import BUCKETS, FORMS, WHOLE_BUCKETS, Features, Seen, Span, ngrams
+from kgmed.question.model import BUCKETS, FORMS, MASKS, WHOLE_BUCKETS, Features, Seen, Span, ngrams
 
 # --- Marked questions: what the reader of questions is trained on (`kgmed train questions`).
 #
@@ -150,14 +150,16 @@ def _both(one: MarkedQuestion, other: MarkedQuestion, between: str) -> MarkedQue
 
 
 _OFTEN, _INSIDE = 5, 0.03  # ours: questions in which an n-gram stands outside of names, and the share inside
+_NAMED = 0.3  # ours: the share from which an n-gram is taken for an illness
 
 
 def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
     """The n-grams that stand in several questions outside of the names and hardly ever inside, sorted.
 
-    None is a finding's name among lay words: stories tell of nausea outside of what they ask about.
+    None is a finding's name among lay words (stories tell of nausea outside of what they ask about), nor has one within
+    it what often names an illness ("flu" of "flu now").
     """
-    outside, inside = Counter[str](), Counter[str]()
+    outside, inside, named = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
         at, apart = 0, []
         for span, _ in sorted(row.names):
@@ -165,9 +167,11 @@ def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
             at = span.end
             if span.kind not in ("person", ""):
                 inside.update({gram for *_, gram in ngrams(row.text[span.start : span.end])})
+            named.update([row.text[span.start : span.end].casefold()] if MASKS.get(span.kind) == "Ⓓ" else ())
         outside.update({gram for part in [*apart, row.text[at:]] for *_, gram in ngrams(part)})
     asks = (g for g, count in outside.items() if count >= _OFTEN and inside[g] <= _INSIDE * count)
-    return sorted(g for g in asks if not [*lay.others(g)])
+    whole = (g for g in asks if all(part == g or named[part] <= _NAMED * outside[part] for *_, part in ngrams(g)))
+    return sorted(g for g in whole if not [*lay.others(g)])
 
 
 Floats = NDArray[np.float32]
