@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.frame import Intent
+from kgmed.frame import Form, Intent
 from kgmed.graph.base import Match
 from kgmed.question.emergency import emergency
 from kgmed.question.model import Span, open_model
 from kgmed.question.understand import Trained
 from kgmed.records import Entity, Link, Mention, Query, Question
-from kgmed.train.pooling import asking_words, parse, read, rows_of
+from kgmed.train.pooling import MarkedQuestion, asking_words, parse, read, rows_of
 
 pytest.importorskip("sklearn")
 from kgmed.train.questions import _fit_slots, fit, save, table
@@ -99,6 +99,10 @@ def test_words_that_ask_stand_outside_of_names(folder: Path) -> None:
     words = asking_words(rows_of(folder))
     assert "treats" in words
     assert "gout" not in words
+    rows = [MarkedQuestion("感冒了怎么办", (), frozenset(), ())] * 5
+    assert "感冒了" in asking_words(rows)
+    named = MarkedQuestion("感冒", (), frozenset(), ((Span(0, 2, "disease"), "subject"),))
+    assert "感冒了" not in asking_words([*rows, *[named] * 2])
 
 
 def test_a_row_of_two_intents_keeps_both_and_its_marks() -> None:
@@ -120,6 +124,14 @@ def test_words_of_quality_before_a_chinese_name_are_one_with_it() -> None:
         links = [Link(Mention(n, n, at, at + len(n)), Entity(n, n, kind), 1.0, "exact") for at, n, kind in found]
         [ask] = Trained()(Query(Question(text)), [link.mention for link in links], links).asks
         assert [(n.names[0], n.links[0].entity.name) for n in ask.things] == [(whole, found[-1][1])]
+
+
+def test_whether_a_food_may_be_eaten_with_an_illness_is_a_question_of_safety() -> None:
+    name = Mention("gout", "gout", 16, 20)
+    query = Query(Question("Can people with gout eat seafood?"))
+    [ask] = Trained()(query, [name], [Link(name, Entity("gout", "gout", "disease"), 1.0, "exact")]).asks
+    assert (ask.intent, ask.form) == (Intent.SAFETY, Form.YES_NO)
+    assert {n.names[0] for n in ask.things} == {"gout", "seafood"}
 
 
 def test_what_was_measured_of_a_patient_is_no_illness_to_treat() -> None:

@@ -265,9 +265,13 @@ class FromFrame:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
         likely = (o for o in likely if not (ask.intent in _MAY_HARM and Role.TREATS in _roles_of(o)))
+        two = ask.form is Form.YES_NO and len(ask.things) > 1  # what is told of one of them alone is no yes or no
+        likely = (o for o in likely if not (two and plan()[o.intent].operator == "text"))
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
         kept = (o for o in others if self._may_explain(ask) or not any(e.kind == "candidate" for e in o))
-        return next(filter(better, kept), found)
+        best = next(filter(better, kept), found)
+        unsaid = found if two and best is not found and not any(map(is_verdict, best)) else []
+        return [*(replace(e, id="absent") for e in unsaid if is_verdict(e)), *best]  # before what is told of one
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask by its row."""

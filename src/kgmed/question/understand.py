@@ -98,6 +98,8 @@ def _meant(
     if "act" in kinds and intent in _OF_TAKING:
         return Intent.DOSE_CHANGE
     ill = any(n.links and n.kind in ILL and not is_of_people(n.names[0]) for n in named)
+    if intent is Intent.DIET and form is Form.YES_NO and ill and any(n.kind == "food" for n in named):
+        return Intent.SAFETY
     told = [text[: c.span[0]] for c in narrowed if c.kind == "class"]
     which = ill and any(form is Form.LIST or _WHICH.search(before) for before in told)
     return Intent.TREATMENT if which and intent in (*_OF_TAKING, Intent.DIET) else intent  # medicines are no diet
@@ -270,7 +272,7 @@ class Trained:
         """What the question names; a name of which a part alone was linked is one that was not found."""
         named = _named(text, mentions, links)
         named = list(_compounds(text, named))[::-1] if has_cjk(text) else named
-        named = _with_foods(text, named) if any(n.links and n.kind in MEDICINES for n in named) else named
+        named = _with_foods(text, named) if any(n.links and n.kind in (*MEDICINES, *ILL) for n in named) else named
         linked = [n.spans[0] for n in named if n.links]
         wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
         inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
