@@ -184,15 +184,11 @@ def _link_text(link: Link, words: Catalogue) -> tuple[Piece, ...]:
 
 def _explained(link: Link) -> str:
     """All of a link: its words, its entity, how it was made, what is as good."""
-    said = f"{'not ' if link.mention.negated else ''}{link.mention.surface}{_status(link)}"
+    said = f"{'not ' if link.mention.negated else ''}{link.mention.surface}"
+    said += f" ({link.mention.status})" if link.mention.status else ""  # another person's, past or uncertain
     text = f"{said} = {link.entity.name} ({link.entity.id})"
     ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
     return one_line(f"{text}, {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}")
-
-
-def _status(link: Link) -> str:
-    """Whether what was named is another person's, past or uncertain."""
-    return f" ({link.mention.status})" if link.mention.status else ""
 
 
 def _short(name: str) -> str:

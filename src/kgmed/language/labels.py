@@ -76,7 +76,8 @@ def level_at(sentence: str, start: int, end: int, *, contraindication: bool) -> 
     said = _predicates().search(sentence, end) or _last(sentence[:start])
     if said and said["silent"]:
         return Level.SILENT
-    mild = is_effect(sentence, start) or (said and (said["care"] or _partly(sentence[:start])))
+    severe = _pattern("predicates", "severe").search(sentence, 0, start)  # only the severe cases of what follows
+    mild = is_effect(sentence, start) or (said and (said["care"] or severe))
     return Level.CARE if mild or not (said or contraindication) else Level.FORBIDS
 
 
@@ -96,11 +97,6 @@ def permits(text: str) -> bool:
 
 def _last(before: str) -> re.Match[str] | None:
     return next(iter(reversed(list(_predicates().finditer(before)))), None)
-
-
-def _partly(before: str) -> bool:
-    """Whether only the severe cases of what follows are meant."""
-    return bool(_pattern("predicates", "severe").search(before))
 
 
 def level_of(text: str, named: re.Pattern[str], *, contraindication: bool, allergy: bool = False) -> Level:

@@ -76,16 +76,16 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
 def is_everyday(words: Sequence[Token]) -> bool:
     """Whether all of some words are ordinary ones, or one is a part of the body: a likeness would find a wrong name."""
-    listed = _list("words") | (_list("parts") if len(words) == 1 else frozenset())
+    listed = _list("everyday words") | (_list("everyday parts") if len(words) == 1 else frozenset())
     return all(w.text in listed or fold_word(w.text) in listed for w in words)
 
 
 def _is_doubtful(m: Mention) -> bool:
-    return _is_symbol(m) or m.surface.lower() in _list("senses")
+    return _is_symbol(m) or m.surface.lower() in _list("everyday senses")
 
 
 def _is_symbol(m: Mention) -> bool:
-    return m.surface in _list("symbols")
+    return m.surface in _list("everyday symbols")
 
 
 def _is_done(text: str, m: Mention) -> bool:
@@ -104,16 +104,16 @@ def _is_had(text: str, m: Mention) -> bool:
 def _speaks_of_medicine(text: str, doubtful: Sequence[Mention]) -> bool:
     """Whether a word of the clinic stands in the text outside the doubtful names."""
     taken = {i for m in doubtful for i in range(m.start, m.end)}
-    cues = _list("medical")
+    cues = _list("everyday medical")
     if any(w.text in cues and w.start not in taken for w in tokens(text)):
         return True
     return any((at := text.find(cue)) >= 0 and at not in taken for cue in cues if has_cjk(cue))
 
 
-@vocabulary.kept(8)
+@vocabulary.kept(16)
 def _list(heading: str) -> frozenset[str]:
-    """The words of a list of `everyday` words."""
-    return frozenset(vocabulary.members("word_lists", f"everyday {heading}"))
+    """The words of a list."""
+    return frozenset(vocabulary.members("word_lists", heading))
 
 
 # --- Leaves out the words by which a question asks: "side effects" in "What are the side effects of X?" names nothing.
@@ -300,7 +300,7 @@ def _is_said_small(name: str) -> bool:
     (True, False, False)
     """
     small = name.lower()
-    ordinary = small in _list("words") or small in FUNCTION_WORDS or small in ordinary_words()
+    ordinary = small in _list("everyday words") or small in FUNCTION_WORDS or small in ordinary_words()
     return len(name) >= _SYMBOL and bool(short_form(name)) and not ordinary
 
 
@@ -535,10 +535,9 @@ def _is_number(word: str) -> bool:
     return not word.strip("ivx") or not any(c.isalpha() for c in word)
 
 
-@vocabulary.kept()
 def ordinary_words() -> frozenset[str]:
     """The words that are names in some graph but mean nothing on their own in a question."""
-    return frozenset(vocabulary.members("word_lists", "ordinary"))
+    return _list("ordinary")
 
 
 # --- Phrases that no name of the graph covers but that may mean one of its entities: what a linker tries by likeness.
@@ -604,7 +603,7 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
         broken = bool(gap.strip(" -'’")) or "\n" in gap or (bool(run) and word.is_cjk != run[-1].is_cjk)
         meant = spelled(word.text)
         asks = asking.hold(word.start, word.end) or (meant != word.text and not (run and meant in _HEADS))
-        is_cut = word.text in _cut_list("en") or word.start in cut_at or asks
+        is_cut = word.text in _list("cuts en") or word.start in cut_at or asks
         if is_cut and not broken and run and not link and word.text in _COPULAS:
             link = [word]
             continue
@@ -622,7 +621,7 @@ def _says_something(run: list[Token]) -> bool:
     """Whether a run may name an entity: no single character, number or age, not only qualifiers, no whole sentence."""
     if run[0].is_cjk:
         return 2 <= len(run) <= _LONGEST_CJK
-    content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _cut_list("qualifiers")]
+    content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _list("cuts qualifiers")]
     letters = sum(len(LETTER.findall(w)) for w in content)
     return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
 
@@ -635,17 +634,11 @@ def _cjk_cuts(text: str) -> frozenset[int]:
     return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
 
 
-@vocabulary.kept(4)
-def _cut_list(heading: str) -> frozenset[str]:
-    """The words of a list of those that cut phrases."""
-    return frozenset(vocabulary.members("word_lists", f"cuts {heading}"))
-
-
 @vocabulary.kept(8)
 def _cjk_cut_pattern(language: str) -> re.Pattern[str]:
     """Words of a language that end a phrase, the longest first; a finding that begins with 无 or 不 is kept whole."""
-    keep = "|".join(sorted(_cut_list("kept"), key=len, reverse=True))
-    cut = "|".join(sorted(_cut_list(language), key=len, reverse=True))
+    keep = "|".join(sorted(_list("cuts kept"), key=len, reverse=True))
+    cut = "|".join(sorted(_list(f"cuts {language}"), key=len, reverse=True))
     return re.compile(
         rf"(?<!无)(?!(?:{keep}))(?:{cut}|(?<![一二两三四五六七八九十几半多])[一二两三四五六七八九十几半多]{{1,6}}(?:岁|天|年|个月|周|次|小时|个|点)半?)"
     )

@@ -24,7 +24,7 @@ from kgmed.models.asking import Tally
 from kgmed.models.base import LLM
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Pipeline, Reader, Retriever
-from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Link, Query, Question, Role, Triple
+from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Link, Query, Question, Role
 from kgmed.registry import About, Calls, methods
 from kgmed.reward.cases import NameInText, NamesIn, Wording, lists_on, named_one, told_patient, worded
 from kgmed.reward.cases import question as case_question
@@ -141,11 +141,8 @@ class PatientSubgraph:
         found = self.graph.neighbours(disease.id, limit=_AROUND, roles=(Role.FINDING,))
         own = [t for t in found if {t.head.id, t.tail.id} & there - {disease.id}]
         rest = [t for t in found if t not in own] if own else []
-        return [Evidence(_triple(t), "triple", (t,), (disease,), t.weight) for t in [*own, *rest][: self.each]]
-
-
-def _triple(t: Triple) -> str:
-    return f"<{t.head.name}, {t.relation}, {t.tail.name}>"
+        as_text = "<{0.head.name}, {0.relation}, {0.tail.name}>".format
+        return [Evidence(as_text(t), "triple", (t,), (disease,), t.weight) for t in [*own, *rest][: self.each]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -444,11 +444,6 @@ _PADDED = {"HPO": "HP", "MONDO": "MONDO", "UBERON": "UBERON", "GO": "GO"}  # who
 _KNOWN = frozenset(KINDS.values())
 
 
-def _spoken(relation: str) -> str:
-    """The name of a relation without the prefix of its vocabulary, and Hetionet's letters as the verb."""
-    return METAEDGES.get(relation) or relation.removeprefix("biolink:")
-
-
 @dataclass
 class RecordReader:
     """Turns records into rows."""
@@ -518,7 +513,8 @@ class RecordReader:
             yield from self._end(key, name, said.get(f"{end}_kind", ""))
         self._edges += 1
         spoken, negated = unnegated(said["relation"])
-        head, relation, tail = self._directed(head, _spoken(spoken), tail)
+        name = METAEDGES.get(spoken) or spoken.removeprefix("biolink:")  # Hetionet's letters as the verb
+        head, relation, tail = self._directed(head, name, tail)
         edge = EdgeRow(head, relation, tail, weight_of(said.get("weight", "")), _support(said.get("references", "")))
         yield denied(edge, self.relations[relation], record.line) if negated or is_denied(said) else edge
 
