@@ -147,6 +147,18 @@ def test_a_name_of_another_language_that_its_graph_tags_is_not_taken_for_english
     assert graph.speaking("de").lookup("发热")[0].entity.name == "Fieber"
 
 
+def test_what_is_told_of_under_a_chinese_name_alone_is_found_in_english_below_what_has_the_name(tmp_path: Path) -> None:
+    said = {"细菌性肺炎": "disease", "支气管镜检查": "test", "糖尿病患者": "disease", "尿血": "disease"}
+    rows: list[Row] = [NodeRow(name, "", kind) for name, kind in said.items()]
+    rows += [EdgeRow(name, "见于", f"{i}") for name in said for i in range(3)] + [NodeRow("气道异物", "", "disease")]
+    graphs = [stored(tmp_path, "zh", tuple(rows), language="zh"), stored(tmp_path, "en", HPO, language="en")]
+    merge(graphs, tmp_path / "both")
+    graph = open_store(tmp_path / "both")
+    names = ("bacterial pneumonia", "bronchoscopy", "people with diabetes", "blood in the urine", "airway foreign body")
+    found = [[m.entity.name for m in graph.lookup(name)] for name in names]
+    assert found == [["细菌性肺炎"], ["支气管镜检查"], [], [], []]
+
+
 def test_a_code_joins_where_names_agree_and_else_only_names_more_broadly(tmp_path: Path) -> None:
     chinese = {"ICD10:A18.4": ("Tuberculosis of skin", "皮肤结核病"), "ICD10:L12.1": ("Scars", "瘢痕性类天疱疮病")}
     titles = tuple(

@@ -442,7 +442,7 @@ def _key_of(places: Sequence[Path]) -> str:
     from kgmed import vocabulary
     from kgmed.graph.joining import VERSION
 
-    names = vocabulary.digest("names", "medicines", "abbreviations", "glossary")
+    names = vocabulary.digest("names", "medicines", "abbreviations", "glossary", "translations")
     digest = xxhash.xxh3_128(repr((VERSION, FORMAT, names, apart())).encode())
     for place in places:
         manifest, journal = read_manifest(current(place)), place / JOURNAL

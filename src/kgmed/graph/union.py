@@ -35,6 +35,9 @@ from kgmed.graph.joining import (
 )
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store, open_store
+from kgmed.language import lay
+from kgmed.language.particulars import people_of
+from kgmed.language.relations import in_english
 from kgmed.language.text import has_cjk, lazily, normalise, script_language
 from kgmed.records import Relation
 from kgmed.vocabulary import BRAND
@@ -106,6 +109,26 @@ def _cut(run: str, words: frozenset[str]) -> list[str]:
     return best[0]
 
 
+def _translated(row: NodeRow) -> NodeRow:
+    """An entity with its Chinese name in English where it has no English one, which ranks below what has it itself.
+
+    Of people and what is asked of a thing there is none, nor of what is said in other orders or among lay words.
+    """
+    english = any(a.text.isascii() and a.scope is not Scope.XREF for a in row.aliases)
+    if row.kind not in _IN_ENGLISH or english or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
+        return row
+    name = "" if vocabulary.listed("asked of a name").search(row.name) else in_english(row.name)
+    words = name.split()
+    if not words or len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]:
+        return row
+    return row._replace(aliases=(*row.aliases, Alias(name, Scope.RELATED, "en")))
+
+
+_IN_ENGLISH, _JOINTS = (
+    frozenset({"disease", "test", "drug"}),
+    frozenset({"in", "of", "with", "from", "by", "and", "or"}),
+)
+_TOLD, _LONGEST_CJK, _WORDS = 3, 14, 5  # ours: facts, and the length of names in Chinese and in English
 _EVERY = 1 << 14  # rows of a batch
 _WHOLE = 3  # signs of a Chinese name in brackets that means anything alone
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
@@ -123,7 +146,7 @@ def merge(
 ) -> None:
     """Make the store of some graphs as one in a folder, from one of fewer of them where such stands beside it."""
     forbidden = sorted(forbidden)
-    known = vocabulary.digest("names", "medicines", "abbreviations", "glossary")
+    known = vocabulary.digest("names", "medicines", "abbreviations", "glossary", "translations")
 
     def key(label: str) -> str:
         return f"{VERSION} {known} {forbidden} {label}"
@@ -278,7 +301,9 @@ class _Union:
         join, (part, node) = self.joins.get(record), self._place(record)
         row = self._joined(join, self._shared) if join else self._shared[part].row(node)
         row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
-        return self._with_known(row, record) if record in self._said else row
+        if record in self._said:
+            return self._with_known(row, record)
+        return row if join or self.parts[part].store.degree(node) < _TOLD else _translated(row)
 
     def _all_words(self, joiner: Joiner) -> frozenset[str]:
         """The English words of the names of all graphs; things that new ones tell are made anew."""
