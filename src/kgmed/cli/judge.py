@@ -17,7 +17,7 @@ from kgmed.errors import BadInput, UnknownName
 # `kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph.
 
 if TYPE_CHECKING:
-    from kgmed.evaluate.checking import CheckCase, Checking, Share
+    from kgmed.evaluate.checking import Checking, Share
     from kgmed.evaluate.linking import LinkingPlace
     from kgmed.evaluate.sheets import Filled
     from kgmed.graph.formats.releases import Document
@@ -153,7 +153,10 @@ def check(
     cases = list(Maker(toolkit.graph, part, seed=seed).cases(number))
     with screen.progress("checking", "sentences") as progress:
         found = checked(toolkit.check, cases, each=progress)
-    mistakes = [_mistake(case, label, why) for case, label, why in found.rows if label != case.want][:wrong]
+    mistakes = [
+        {"kind": case.kind, "sentence": case.sentence, "right": case.want, "said": label, "because": why}
+        for case, label, why in found.rows if label != case.want
+    ][:wrong]  # fmt: skip
     if as_json:
         told: dict[str, Any] = {"graph": toolkit.graph.label, "part": part, "seed": seed, **found.to_json()}
         screen.data(told | ({"wrong": mistakes} if wrong else {}))
@@ -180,10 +183,6 @@ def _row(kind: str, share: "Share") -> tuple[object, ...]:
     low, high = share.interval
     wanted = _BARS.get(kind, 0.95)
     return kind, share.n, f"{share.share:.3f}", f"{low:.3f}-{high:.3f}", f">= {wanted}"
-
-
-def _mistake(case: "CheckCase", label: str, why: str) -> dict[str, str]:
-    return {"kind": case.kind, "sentence": case.sentence, "right": case.want, "said": label, "because": why}
 
 
 # `kgmed eval judge` and `kgmed eval ratings`: answers compared by a model and by people, and whether the two agree.

@@ -191,11 +191,8 @@ def heading(group: Group, speech: Speech) -> str:
     key = f"{'of' if group.own else 'with'}.{group.role}"
     if key in speech.say:
         return speech.say(key, thing=thing)
-    return speech.say("of.relation", thing=thing, relation=_relation(group.relation, speech))
-
-
-def _relation(name: str, speech: Speech) -> str:
-    return speech.say(f"written_as.{name}") if f"written_as.{name}" in speech.say else name.replace("_", " ")
+    key, name = f"written_as.{group.relation}", group.relation.replace("_", " ")
+    return speech.say("of.relation", thing=thing, relation=speech.say(key) if key in speech.say else name)
 
 
 def _stated(group: Group, value: str, head: str, speech: Speech) -> str:

@@ -64,7 +64,8 @@ def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> l
     """
     found = [one for clause in _clauses(text) for one in _fullest(_ways(clause, table), known, spaced=True)]
     if has_cjk(text):
-        found += [one for clause in _in_chinese(text, table) for one in _fullest(clause, known, spaced=False)]
+        clauses = (_ways_cjk(m.group(), m.start(), table) for m in _CLAUSE.finditer(text))
+        found += [one for clause in clauses for one in _fullest(clause, known, spaced=False)]
     return sorted(found, key=lambda one: one.span)
 
 
@@ -205,11 +206,6 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 def begins_clause(word: Token, following: Token | None) -> bool:
     """Whether another thing is told from a word on: "but", and an "and" before a verb of feeling or noticing."""
     return word.text in _BUT or (word.text == "and" and following is not None and following.text in _TELLING)
-
-
-def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:
-    """The Chinese ways of saying that each clause of a text has."""
-    return (_ways_cjk(m.group(), m.start(), table) for m in _CLAUSE.finditer(text))
 
 
 def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:

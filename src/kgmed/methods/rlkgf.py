@@ -182,7 +182,9 @@ class ClosedListReader:
         chosen = {name.casefold() for letter, name in question.options if letter in answer.choices}
         about = enumerate(context.cited[:shown], start=1)
         cites = tuple(i for i, piece in about if any(e.name.casefold() in chosen for e in piece.about))
-        limits = "; ".join(filter(None, [answer.limits, _left_out(shown, len(context.cited))]))
+        there = len(context.cited)
+        left_out = f"the model read the first {shown} of {there} triples" if shown < there else ""
+        limits = "; ".join(filter(None, [answer.limits, left_out]))
         return replace(answer, citations=cites, limits=limits, reader=f"closed list, llm {self.llm.name}")
 
     def _as_trained(self, question: Question) -> Answer:
@@ -210,10 +212,6 @@ def _as_trained(asked: Question, names: Sequence[str]) -> str:
     if case is None:
         raise BadInput("form=trained is for the patients of data sets, such as mz-questions")
     return case_question(case, names, prompt_language(asked))
-
-
-def _left_out(shown: int, there: int) -> str:
-    return f"the model read the first {shown} of {there} triples" if shown < there else ""
 
 
 def listed_answer(said: str, question: Question) -> Answer:

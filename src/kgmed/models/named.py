@@ -293,7 +293,8 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, **here: Any) -> LLM
     given = {"batch": 1, "precision": "", "device": "", "bits": 0, "adapter": ""} | here
     check_name(spec)
     name, takes = _form(spec)
-    if wanted := _asked(given) - takes:
+    asked = {name for name in HERE if given[name] and (name, given[name]) != ("batch", 1)}
+    if wanted := asked - takes:
         what = "neither a batch nor a precision" if wanted & {"batch", "precision"} else f"no {sorted(wanted)[0]}"
         raise BadInput(f"{spec!r} takes {what}; name a model as hf/FOLDER_OR_NAME for them")
     if base_url and "base_url" not in takes:
@@ -311,11 +312,6 @@ def check_name(spec: str) -> None:
         where = " --base-url URL" if at_server else ""
         hint = f"behind an OpenAI-compatible server: openai/{rest}{where}"
         raise UnknownName("language model", spec, [f.form for f in models.all()], hint) from None
-
-
-def _asked(given: Mapping[str, Any]) -> set[str]:
-    """Which of the choices are made."""
-    return {name for name in HERE if given[name] and (name, given[name]) != ("batch", 1)}
 
 
 def _form(spec: str) -> tuple[str, frozenset[str]]:

@@ -226,7 +226,8 @@ class _Run:
         row = {"step": epoch, "loss": mean, "dev": dev, "seconds": round(time.perf_counter() - started, 1)}
         base.append(self.folder / LOG, row)
         write_tensors(self.folder / LAST, self._tensors(), asdict(self.state))
-        self.tell.line(f"epoch {epoch}/{self.training.epochs}: loss {mean:.5f}, dev {_line(dev)}, {row['seconds']} s")
+        scores = "P {precision:.3f} R {recall:.3f} F1 {f1:.3f}".format(**dev)
+        self.tell.line(f"epoch {epoch}/{self.training.epochs}: loss {mean:.5f}, dev {scores}, {row['seconds']} s")
 
     def _learn(self, batches: Sequence[Sequence[Example]], epoch: int) -> float:
         """One step a batch; the mean loss."""
@@ -326,7 +327,3 @@ def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, f
     named = {"all": metrics.score(found, gold), "all, type not counted": metrics.score(found, gold, typed=False)}
     named |= {f"type {kind}": score for kind, score in metrics.by_kind(found, gold).items()}
     return {name: {**asdict(s), "precision": s.precision, "recall": s.recall, "f1": s.f1} for name, s in named.items()}
-
-
-def _line(scores: dict[str, float]) -> str:
-    return "P {precision:.3f} R {recall:.3f} F1 {f1:.3f}".format(**scores)

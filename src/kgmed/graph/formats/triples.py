@@ -177,7 +177,8 @@ def _delimited(path: Path, first: str, brackets: _Brackets, *, keep: bool) -> It
     """The rows of a delimited file, with or without a header."""
     mark = separator(first, 3)
     if not mark:
-        raise SourceError(path, _number(path, first), "is no triple", _MEND)
+        number = next((number for number, line in lines(path) if line == first), 0)
+        raise SourceError(path, number, "is no triple", _MEND)
     header = next(records(path, mark))[1]
     places = _places(header)
     kinded = _with_kinds(path, mark, places)
@@ -260,10 +261,6 @@ def _check_relations(path: Path, mark: str) -> None:
 def _numbers(cells: Collection[str]) -> int:
     """How many cells are numbers."""
     return sum(cell.replace(".", "", 1).isdecimal() for cell in cells)
-
-
-def _number(path: Path, text: str) -> int:
-    return next((number for number, line in lines(path) if line == text), 0)
 
 
 def _tabbed(path: Path, brackets: _Brackets, *, keep: bool) -> Iterator[Row]:

@@ -237,15 +237,13 @@ def incident(
     begin, end = (int(adjacency.out.indptr[node + i]) for i in (0, 1))
     out = np.arange(begin, min(end, begin + most), dtype=np.int32)
     begin, end = (int(adjacency.into.indptr[node + i]) for i in (0, 1))
-    into = _edge_numbers(adjacency.into)[begin : min(end, begin + most)]
+    csr = adjacency.into
+    numbers = np.arange(len(csr.neighbour), dtype=np.int32) if csr.edge is None else csr.edge
+    into = numbers[begin : min(end, begin + most)]
     edges = {"out": out, "in": into}.get(direction)
     if edges is None:  # both are ascending: the least of both are among the least of each
         edges = np.sort(np.concatenate([out, into[adjacency.into.neighbour[begin : begin + len(into)] != node]]))
     return edges[:limit] if weight is None else _heaviest(edges, weight[edges], limit)
-
-
-def _edge_numbers(csr: Csr) -> Nodes:
-    return np.arange(len(csr.neighbour), dtype=np.int32) if csr.edge is None else csr.edge
 
 
 def _heaviest(edges: Nodes, weight: NDArray[np.floating[Any]], limit: int) -> Nodes:
