@@ -47,6 +47,16 @@ def test_building_twice_from_the_same_file_does_nothing_the_second_time(file: Pa
     assert library.build_graph("flu", file, force=True).fresh
 
 
+def test_a_graph_that_stands_is_cleared_of_what_a_killed_build_left(file: Path, home: Path) -> None:
+    library.build_graph("flu", file)
+    folder = home / "graphs" / "flu"
+    before = sorted(path.name for path in folder.iterdir())
+    (folder / ".lock.building-1-0a").touch()
+    (folder / ".building-2-0b").mkdir()
+    assert not library.build_graph("flu", file).fresh
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
 def test_a_changed_file_or_table_of_roles_is_built_again(file: Path, tmp_path: Path) -> None:
     library.build_graph("flu", file)
     file.write_text(TRIPLES + "flu\tr\tb\n", encoding="utf-8")

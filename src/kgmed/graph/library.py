@@ -17,7 +17,7 @@ import xxhash
 from kgmed.disk import graphs_folder, hash_file, names_a_device
 from kgmed.errors import Ambiguous, BadInput, SourceError, StoreError, Unavailable, UnknownName
 from kgmed.graph.base import KnowledgeGraph, ListsAliases, Match, NodeRow, Row, Source
-from kgmed.graph.store.folder import FORMAT, JOURNAL, Manifest, current, read_manifest, verify
+from kgmed.graph.store.folder import FORMAT, JOURNAL, Manifest, clear, current, locked, read_manifest, verify
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
@@ -193,6 +193,8 @@ def build_source(
     folder = folder_of(name)
     inputs = _hash(source, format) + (f" in {shards}" if shards else "")
     if not force and (standing := _standing(folder, inputs)):
+        with suppress(OSError), locked(folder):
+            clear(folder)
         return Built(standing, fresh=False)
     try:
         if shards:

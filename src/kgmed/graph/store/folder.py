@@ -176,17 +176,19 @@ def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
 _VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
 
 
+def clear(folder: Path) -> None:
+    """Remove what builds that were killed have left behind; those that still run are let be."""
+    for name in {path.name.removeprefix(LOCK) for path in folder.glob("*.building-*")}:
+        if not is_held(folder / f"{LOCK}{name}"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / f"{LOCK}{name}").unlink(missing_ok=True)
+
+
 @contextmanager
 def beside(folder: Path) -> Iterator[Path]:
-    """A fresh folder for the work, removed on any way out on which it has not been published.
-
-    What builds that were killed have left behind is removed first; those that still run are let be.
-    """
+    """A fresh folder for the work, removed on any way out on which it has not been published."""
     with locked(folder):
-        for name in {path.name.removeprefix(LOCK) for path in folder.glob("*.building-*")}:
-            if not is_held(folder / f"{LOCK}{name}"):
-                shutil.rmtree(folder / name, ignore_errors=True)
-                (folder / f"{LOCK}{name}").unlink(missing_ok=True)
+        clear(folder)
         work = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         work.mkdir()
         lock = folder / f"{LOCK}{work.name}"  # not in it: Windows moves no folder in which a file is open
