@@ -26,6 +26,10 @@ SAID = [  # question, what is said, what is not
     ("I have Rett syndrome. What are the symptoms of Marfan syndrome?", ["gs of Marfan"], ["gs of Rett"]),
     ("What are the symptoms of Marfan syndrome? I have Rett syndrome.", ["gs of Marfan"], ["gs of Rett"]),
     ("What are the signs of Marfan syndrome? And those of Rett syndrome?", ["gs of Marfan", "gs of Rett"], []),
+    # what is in a product is no list of all that has it in it; what is forbidden is not said to be unknown as well
+    ("Is aspirin an ingredient in Zorbexil?", ["“Zorbexil” is not in the graph"], ["What contains"]),
+    ("Can people with asthma use timolol eye drops?", ["asthma: timolol"], []),
+    ("Can I eat grapefruit with simvastatin?", ["grapefruit: simvastatin"], ["is not in the graph"]),
     # a place is not what is asked about
     ("How is rabies treated in Thailand?", ["Rabies"], ["“Thailand”"]),
     # how often a disease shows a finding

@@ -106,6 +106,9 @@ class Named:
     negated: bool = False
 
 
+OTHER_THAN = "other than"  # the kind of a constraint: the class, the form or the medicine that is not wanted
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """What narrows an ask: a population, a class of medicine, a route, a form, a severity, a line of treatment.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.facts.plan import FromFrame, links_of, operator_named, plan
-from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
+from kgmed.frame import OTHER_THAN, Ask, Constraint, Form, Frame, Intent, Named
 from kgmed.graph.base import Alias, NodeRow, Scope
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Relation, Role
 from named_graph import small
@@ -67,6 +67,50 @@ def test_what_a_medicine_is_given_for_is_no_treatment_of_it() -> None:
     assert answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine")),)))[0].id == "lacking"
     both = answered(Frame((Ask(Intent.TREATMENT, named(G, "colchicine", "gout")),)))
     assert [e.about[0].name for e in both if e.triples] == ["gout"]
+
+
+GIVEN = [
+    ("aspirin", "treats", "pain"),
+    ("ibuprofen", "treats", "pain"),
+    ("ibuprofen", "treats", "gout"),
+    ("colchicine", "treats", "gout"),
+    ("zinc", "treats", "acne"),
+    *((f"ibuprofen {form}", "treats", "flu") for form in ("tablets", "capsules", "granules")),
+    *((f"ibuprofen {form}", "contains", "ibuprofen") for form in ("tablets", "capsules", "granules")),
+]
+MEDICINES = RoleGraph(
+    GIVEN,
+    (*RELATIONS, Relation("contains", Role.INGREDIENT)),
+    KINDS | {"drug": list(dict.fromkeys(row[0] for row in GIVEN))},
+)
+
+
+def test_what_others_are_asked_for_than_is_left_out() -> None:
+    other = (Constraint(OTHER_THAN, "colchicine"),)
+    found = answered(Frame((Ask(Intent.TREATMENT, named(MEDICINES, "gout"), constraints=other),)), MEDICINES)
+    assert names_in(found) == {"gout", "ibuprofen"}
+
+
+@pytest.mark.parametrize("ill", [("acne",), ()])
+def test_a_class_that_nothing_of_is_given_for_an_illness_is_given_for_what_it_is_usual_for(ill: tuple[str]) -> None:
+    of_class = (Constraint("class", "painkillers"),)
+    found = answered(Frame((Ask(Intent.TREATMENT, named(MEDICINES, *ill), constraints=of_class),)), MEDICINES)
+    assert {"aspirin", "ibuprofen"} <= names_in(found)
+    assert "zinc" not in names_in(found)
+
+
+def test_labels_say_what_a_medicine_is_given_for_before_its_own_entry() -> None:
+    found = answered(Frame((Ask(Intent.USES, named(MEDICINES, "ibuprofen")),)), MEDICINES)
+    assert {t.object.name for e in found for t in e.triples} == {"flu"}
+    assert all(e.about[1].name == "ibuprofen" for e in found)
+
+
+def test_that_a_sure_reading_has_no_facts_is_said_beside_what_another_has() -> None:
+    other = (Ask(Intent.TREATMENT, named(G, "gout"), probability=0.2),)
+    for sure, said in ((0.9, ["absent"]), (0.4, [])):
+        found = answered(Frame((Ask(Intent.CAUSES, named(G, "gout"), probability=sure),), other))
+        assert [e.id for e in found if e.kind == "verdict"] == said
+        assert "colchicine" in names_in(found)
 
 
 @pytest.mark.parametrize(

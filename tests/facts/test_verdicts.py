@@ -428,3 +428,11 @@ def test_inheritance_of_hpo(hpo: Store, disease: str, said: str) -> None:
     [found] = on(hpo, Ask(Intent.INHERITANCE, looked_up(hpo, disease), form=Form.YES_NO))
     assert found.id == "yes"
     assert said in found.text
+
+
+def test_what_a_medicine_is_is_no_question_of_taking_it() -> None:
+    of_class, of_another = (judged(Intent.DRUG_CLASS, "aspirin", c) for c in ("salicylates", "beta blockers"))
+    assert of_class[0].id == "yes"
+    assert of_another[0].text == catalogue("en")("verdict.none", one="aspirin", other="beta blockers")
+    held = judged(Intent.INGREDIENTS, "colchicine tablets", "colchicine")
+    assert held[0].text == "Yes: colchicine tablets contains colchicine."

@@ -258,6 +258,8 @@ class Reading:
             return list(without_shared(groups))
         roles = _roles(ask)
         shown = sorted((g for g in groups if g.role in roles), key=lambda g: roles.index(g.role))
+        if ask.intent is Intent.USES:  # what is given against a medicine is no use of it
+            shown = [g for g in shown if g.own or g.role is not Role.TREATS] or shown
         if not shown and not self.diagnoses:
             shown = self._usual(groups)[: _OVERVIEW if ask.intent is Intent.OVERVIEW else None]
         if ask.form is Form.YES_NO:
@@ -297,7 +299,7 @@ class Reading:
         Of a medicine what it is and what it is given for come before warnings, and forms and strengths last.
         """
         medicine = any(g.own and g.role is Role.TREATS for g in groups)
-        mine = [g for g in groups if not medicine or g.own or g.role not in (Role.CAUSE, Role.ADVERSE)]
+        mine = [g for g in groups if not medicine or g.own or g.role not in (Role.CAUSE, Role.ADVERSE, Role.TREATS)]
         told = [g for g in mine if not g.texts or not all_foreign(g, self.speech)]
         if not any(f"written_as.{g.relation}" in self.speech.say for g in told):
             told += [g for g in mine if f"written_as.{g.relation}" in self.speech.say]

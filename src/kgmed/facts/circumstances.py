@@ -106,7 +106,8 @@ def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
 @vocabulary.kept()
 def beside() -> tuple[str, ...]:
     """The illnesses and foods with which the vocabulary says that medicines are not for somebody."""
-    return tuple(k[len(_WITH) :] for k in vocabulary.members("classes", _NOT_FOR) if k.startswith(_WITH))
+    keys = (k.removesuffix(_ANYHOW) for k in vocabulary.members("classes", _NOT_FOR) if k.startswith(_WITH))
+    return tuple(dict.fromkeys(k[len(_WITH) :] for k in keys))
 
 
 def _named_of(frame: Frame) -> dict[int, str]:

@@ -1,6 +1,7 @@
 """Operators that list what a thing has in a role, what has a thing in a role, or all that is known of a thing."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from kgmed import vocabulary
+from kgmed.facts.circumstances import _things
 from kgmed.facts.plan import (
     Asked,
     Wanted,
@@ -20,19 +22,20 @@ from kgmed.facts.plan import (
     rules,
     wanted,
 )
-from kgmed.frame import Ask, Form, Intent
+from kgmed.frame import OTHER_THAN, Ask, Form, Intent, Named
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS
 from kgmed.graph.store.store import Store, written_in
 from kgmed.language import lay
 from kgmed.language.text import fold, has_cjk
 from kgmed.question.patient import TAKEN, is_of_people
-from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple
+from kgmed.records import VERDICT, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, name_of, named
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
+from kgmed.vocabulary import Predicate
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
 # An asked role leads from an entity to its other end. One of which the graph says nothing in that role is replaced by
@@ -187,6 +190,26 @@ class Lists:
             for entity, why in self._speaking(link, role).items()
             for piece in self._listed(entity, role, why)
         ]
+
+    def uses(self, link: Link) -> Iterator[Evidence]:
+        """What the labels of a medicine give it for, what most of them say first; [] of few labels."""
+        family, own = Family(self.graph), self.graph.number(link.entity.id)
+        whole = link.entity.kind in MEDICINES and substance(link.entity.name) == link.entity.name.casefold()
+        ways = family.of(link, narrower=False) if whole else {}
+        made_of = family.substance(own)
+        same = [n for n in ways if n != own and made_of in (family.substance(n), substance(self.graph.at(n).name))]
+        same = [n for n in same if substance(self.graph.at(n).name) in (made_of, self.graph.at(n).name.casefold())]
+        hops = ByRole(self.graph, Role.TREATS).objects(same)
+        said: dict[int, dict[int, int]] = {}
+        for origin, node, edge in zip(*(column.tolist() for column in hops), strict=True):
+            said.setdefault(same[origin], {})[node] = edge
+        left = Counter(node for mine in said.values() for node in mine)
+        while len(said) >= _VOTES and left:
+            product = max(said, key=lambda n: sum(left[x] for x in said[n]))
+            rows = [self.graph.triple(said[product][x]) for x, _ in left.most_common() if x in said[product]]
+            about = (self.graph.at(product), link.entity)
+            yield Evidence(f"{about[0].name} {told(about[0], rows)}", "neighbours", tuple(rows), about, 1.0)
+            left = Counter({x: votes for x, votes in left.items() if x not in said[product] and votes > 1})
 
     def culprits(self, link: Link, which: Wanted) -> Iterator[Evidence]:
         """The medicines of which a thing is a side effect, a triple a substance: first what most labels say it of."""
@@ -459,6 +482,8 @@ def _overview(asked: Asked, links: Sequence[Link]) -> list[Evidence]:
     fullest = [replace(link, entity=Family(graph).fullest(link)) for link in links]
     pieces = Overview(graph)(asked.query, fullest)
     ill = [link for link in fullest if link.entity.kind == "disease"]
+    if given := [e for link in fullest for e in Lists(graph).uses(link)][:1]:
+        pieces = [*given, *(p for p in pieces if not (p.triples and p.triples[0].relation.role is Role.TREATS))]
     for role in _FIRST:
         ordered = (e for link in ill for e in Lists(graph, listed=_LISTED, pieces=1).of(link, role))
         best = {e.about: e for e in reversed([e for e in ordered if _is_of(e, role)])}
@@ -613,6 +638,7 @@ class RicherNames:
         return ()
 
 
+_FEW_OF_CLASS = 2  # ours: treatments up to which a class is asked of who has an illness, and not for the illness
 _FEW_CAUSES = 3  # ours: where a finding has fewer causes of its own, the diseases that show it are shown too
 _OF_AN_ILLNESS = (Role.TREATS, Role.FINDING, Role.CAUSE)  # what the graph has of whatever it knows as an illness
 _ILLNESSES = 2  # ours: illnesses of which is told what labels warn of
@@ -626,22 +652,48 @@ def objects(asked: Asked) -> list[Evidence]:
         return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
     links = [link for one in named for link in RicherNames(graph)(one, row.roles[0])] if row.roles else named
     treats = ask.intent is Intent.TREATMENT  # then neither of what is taken, nor what a thing is given for
-    links = [link for link in links if not treats or link.entity.kind not in MEDICINES] or links
-    which = wanted(ask)
+    own = _given_for(graph, ask) if treats else []  # painkillers that one may take with an ulcer
+    ill = [link for link in links if not treats or link.entity.kind not in MEDICINES]
+    links = ill if own else ill or links
+    which = _spared(graph, ask, wanted(ask))
     found = Lists(graph, medicines=which.narrows, wanted=which)(query, links, row.roles, every=row.every)
-    if which.narrows and not any(e.triples for e in found):
-        found = Lists(graph)(query, links, row.roles, every=row.every)
-    if not found and row.relations:
-        found = operator_named("text")(asked)
+    if ask.intent is Intent.USES and (by_labels := [e for link in links for e in Lists(graph).uses(link)]):
+        found = by_labels
+    spared = Wanted(without=which.without)
+    itself = {x.entity for x in own} & {e for x in links for e in Family(graph).twins(x)}
+    own = [] if itself else own
+    few = len({t for e in found for t in e.triples}) <= _FEW_OF_CLASS
+    if (which.narrows and few) or (own and not which.narrows):
+        wide = [(own, which), (own, spared), *([] if found else [(links, spared)])]
+        lists = (Lists(graph, medicines=True, wanted=w)(query, x, row.roles, every=row.every) for x, w in wide if x)
+        found = next(filter(None, lists), found)
+    if row.relations and not any(t.subject in e.about for e in found for t in e.triples):  # what has it says little
+        found = [*operator_named("text")(asked), *(found if ask.form is not Form.YES_NO else ())]
     found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
     found = [*_read_as(asked, named, links), *_lacking(asked, links), *found] if found else []
     if found and treats and len(links) > 1 and is_case(graph, links):
         begun = [e.about[:1] for e in found]
         return [e for n, e in enumerate(found) if e.about[:1] not in begun[:n]]  # the first of each thing
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
-        own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE}
-        return found if len(own) >= _FEW_CAUSES else [*found, *operator_named("explain")(asked)]
+        causes = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE}
+        return found if len(causes) >= _FEW_CAUSES else [*found, *operator_named("explain")(asked)]
     return found
+
+
+def _spared(graph: LocalGraph, ask: Ask, which: Wanted) -> Wanted:
+    """What is wanted without the medicines that others than are asked for, by all their names."""
+    names = [c.value for c in ask.constraints if c.kind == OTHER_THAN]
+    told = _things(graph, [Named((name,)) for name in names]) if names else ()
+    spared = [which.without, *(re.escape(substance) for thing in told for substance in thing.substances)]
+    return which._replace(without="|".join(filter(None, spared)))
+
+
+def _given_for(graph: LocalGraph, ask: Ask) -> list[Link]:
+    """What the class of medicines that is asked for is given for by itself: pain, of painkillers."""
+    usual = vocabulary.others("classes", Predicate.USED_FOR)
+    names = (name for c in ask.constraints if c.kind == "class" for name in usual.get(c.value, ()))
+    found = next(filter(None, (graph.lookup(name)[:1] for name in names)), [])
+    return [Link(Mention(m.name, m.name, -1, -1), m.entity, m.score, m.how) for m in found]
 
 
 def _modes(asked: Asked, named: Sequence[Link]) -> Iterator[Entity]:

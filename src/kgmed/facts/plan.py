@@ -15,9 +15,10 @@ import numpy as np
 
 from kgmed import vocabulary
 from kgmed.disk import packaged_toml
-from kgmed.frame import Ask, Form, Frame, Intent, Named
+from kgmed.frame import OTHER_THAN, Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.pipeline import note
+from kgmed.question.patient import is_of_people
 from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
@@ -106,10 +107,14 @@ def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:
 
 
 class Wanted(NamedTuple):
-    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
+    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in.
+
+    `without` = of the names that others than are asked for.
+    """
 
     only: str = ""
     sections: str = ""
+    without: str = ""
 
     @property
     def narrows(self) -> bool:
@@ -118,13 +123,15 @@ class Wanted(NamedTuple):
 
     def holds(self, *names: str, classes: Sequence[str] = ()) -> bool:
         """Whether a treatment of some names, which stands in some classes, is asked for."""
+        if self.without and any(re.search(self.without, n, re.IGNORECASE) for n in names):
+            return False
         named = bool(self.only) and any(re.search(self.only, n, re.IGNORECASE) for n in names)
         within = bool(self.sections) and any(re.search(self.sections, c, re.IGNORECASE) for c in classes)
         return named or within or not self.narrows
 
 
 def wanted(ask: Ask) -> Wanted:
-    """The class or the form that the constraints of an ask name; a class before a form.
+    """The class or the form that the constraints of an ask name, a class before a form; without what others are than.
 
     >>> from kgmed.frame import Constraint, Intent
     >>> painkillers = wanted(Ask(Intent.TREATMENT, constraints=(Constraint("class", "painkillers"),)))
@@ -132,10 +139,12 @@ def wanted(ask: Ask) -> Wanted:
     (True, False)
     """
     keys = {kind: next((c.value for c in ask.constraints if c.kind == kind), "") for kind in ("class", "form")}
+    others = (class_pattern(c.value, Predicate.BROAD_MATCH, none="") for c in ask.constraints if c.kind == OTHER_THAN)
+    without = "|".join(filter(None, others))
     if key := keys["class"]:
         members, sections = (class_pattern(key, p, none="") for p in (Predicate.BROAD_MATCH, Predicate.SECTION_NAMED))
-        return Wanted(members, sections)
-    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="")) if keys["form"] else Wanted()
+        return Wanted(members, sections, without)
+    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="") if keys["form"] else "", "", without)
 
 
 def mode_pattern(mode: str) -> re.Pattern[str]:
@@ -205,6 +214,7 @@ class OptionPaths:
 
 
 _UNSURE = 0.5  # ours: the probability below which findings told without an illness ask which one it is
+_SURE = 0.6  # ours: from which on it is said that what was asked is not there where another reading is answered
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
@@ -270,20 +280,25 @@ class FromFrame:
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
         kept = (o for o in others if self._may_explain(ask) or not any(e.kind == "candidate" for e in o))
         best = next(filter(better, kept), found)
-        unsaid = found if two and best is not found and not any(map(is_verdict, best)) else []
-        return [*(replace(e, id="absent") for e in unsaid if is_verdict(e)), *best]  # before what is told of one
+        sure = two or (better is _says and ask.probability >= _SURE)
+        unsaid = found if sure and best is not found and not any(map(is_verdict, best)) else []
+        return [*(replace(e, id="absent") for e in unsaid if is_verdict(e)), *best]  # before what else is told
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask by its row."""
         row = plan()[ask.intent]
         if ask.intent.out_of_scope:
             return [_says_not("service", query.frame)]
-        unknown = [n for n in ask.things if not n.links] if ask.intent is not Intent.DIAGNOSIS else []
+        told = [n for n in ask.things if is_of_people(n.names[0])] if ask.intent is Intent.TREATMENT else []
+        unknown = [n for n in ask.things if not n.links and n not in told and ask.intent is not Intent.DIAGNOSIS]
         compared = ask.intent is Intent.COMPARISON and len(ask.things) - len(unknown) < _COMPARED
         if unknown and (compared or len(unknown) == len(ask.things)):
             return [_says_not("unknown", query.frame, max((n.names[0] for n in unknown), key=len))]
+        given = ask.intent is Intent.TREATMENT and any(
+            c.kind == "class" for c in ask.constraints
+        )  # an antibiotic alone
         of_a_mode = any(c.kind == "mode" for c in ask.constraints)
-        if not (ask.things or of_a_mode) and ask.intent is not Intent.DIAGNOSIS:
+        if not (ask.things or of_a_mode or given) and ask.intent is not Intent.DIAGNOSIS:
             return self._of_findings(query, ask)
         asked = Asked(self.graph, query, ask, row)
         if ask.form is Form.YES_NO and row.operator != "between" and (said := operator_named("verdict")(asked)):

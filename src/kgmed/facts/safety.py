@@ -162,7 +162,10 @@ class NotForThisPatient:
         kept = [piece for e in evidence for piece in _passed(e, found)]
         kept = list(_asked({drug: judge.of_asked(drug, frame) for drug in asked}, kept, found, say))
         kept += list(self._nothing_left(evidence, kept, found, say))
-        return _once([*kept, *_warnings(found, say), *_care(found)])
+        pieces = _once([*kept, *_warnings(found, say), *_care(found)])
+        barring = " ".join(e.text for e in pieces if is_verdict(e, "no") or e.id == NOT_FOR)
+        known = [name for name in judge.told.called.values() if name in barring]  # by the vocabulary: a food
+        return [e for e in pieces if not (is_verdict(e, "unknown") and any(name in e.text for name in known))]
 
     def _nothing_left(
         self, before: Sequence[Evidence], kept: Sequence[Evidence], found: _Found, say: Catalogue

@@ -148,6 +148,7 @@ class Rule:
     affirms: bool = False
     two: bool = False
     beside: bool = False
+    tells: bool = False
 
     def denies(self, tie: Tie) -> bool:
         """Whether a tie says no."""
@@ -270,6 +271,11 @@ class Pair:
         """What others of the class of a medicine that does harm have with the other."""
         harmful = self._harms() or self._worsened()
         return self.ties.said_of(self.ties.mates(self.a), self.b) if harmful else []
+
+    def _classed(self) -> list[Way]:
+        """What leads from one to the other where that is asked for and is a class of it."""
+        classes = self.ties.classes(self.a) if self.rule.tells and self.rule.roles[0][0] is Role.IS_A else {}
+        return [why for node, why in classes.items() if node in self.ties.own(self.b)]
 
     def _siblings(self) -> list[Tie]:
         """What other medicines of a small class of one have with the other."""
@@ -419,7 +425,9 @@ class _Judge:
     def _on_ties(self, things: Sequence[Thing], medicines: Sequence[Thing]) -> Iterator[Judged]:
         """The verdicts on what ties both sides, and by some rules on what stands beside each other on one side."""
         sides = [t for t in things if t.subject], [t for t in things if not t.subject]
-        for a, b in product(*sides) if all(sides) else combinations(things, 2):
+        of_medicines = bool(medicines) and all(role is Role.ADVERSE for role, _ in self.rule.roles)
+        pairs = product(*sides) if all(sides) else combinations(things, 2)
+        for a, b in ((a, b) for a, b in pairs if not of_medicines or {a, b} & {*medicines}):
             related = self._related(a, b)
             yield from map(Judged, related)
             if self.rule.warns and not any(e.id == "yes" for e in related) and {a, b} & {*medicines}:
@@ -561,9 +569,9 @@ class _Judge:
             "genes": all(t.role is Role.GENE for t in ties),
             "related": self.ask.intent is Intent.RELATION and self.ask.form is Form.YES_NO,
             "denied": any(t.role is Role.EXCLUDES for t in ties),
-            "both": pair.both,
+            "both": pair.both and not self.rule.tells,
             "taken": self.rule.taken,
-            "warns": self.rule.taken or pair.both,
+            "warns": self.rule.taken or (pair.both and not self.rule.tells),
             "affirms": self.rule.affirms or self.ask.negative,
             "forbidden": not self.ties.is_medicine(pair.b) and all(t.grade == "no" for t in ties),
             "of_others": bool(ties),

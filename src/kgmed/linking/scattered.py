@@ -62,7 +62,7 @@ def _meanings() -> dict[str, list[tuple[list[str], frozenset[str]]]]:
     return found
 
 
-_VERSION = "scattered 4"
+_VERSION = "scattered 5"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
 _ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
 _MOST = 6  # content words of a name
@@ -188,7 +188,7 @@ def _told(names: Iterable[tuple[int, NodeName]]) -> Arrays:
     """The words that must stand in a clause for each name, in order, and for each half of a name of alternatives."""
     of, half, word = array("i"), array("i"), array("Q")
     for number, (text, _, scope) in names:
-        if scope in _SCOPES and text.isascii():
+        if scope in _SCOPES and text.isascii() and not text.startswith("Other "):  # what is left over is no name
             for i, said in enumerate((text, *(_halves(text) if " or " in text else ()))):
                 hashes = sorted(map(_hash, _keys(said)))
                 of.extend([number] * len(hashes))
@@ -359,7 +359,7 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 
 _EPONYM = lazily(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
 _ONE_PERSON = lazily(r"\b[A-Z][a-z]{4,}\b(?=\s*(?:[,.:;?!]|$|vs\b))")  # Gitelman, not Bartter: which gene
-_CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
+_CALLED = ("ataxia", "granulomatosis", "disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
 
 
 @dataclass(frozen=True)
@@ -402,7 +402,7 @@ class AsPatientsSay:
                 if name := next(filter(self._has, forms), ""):
                     yield Mention(m[0], name, *m.span())
         for m in _ONE_PERSON.finditer(text):
-            forms = (f"{m[0]} {what}" for what in _CALLED[:2])
+            forms = (f"{m[0]} {what}" for what in _CALLED[2:4])
             if not self._has(m[0]) and (name := next(filter(self._has, forms), "")):
                 yield Mention(m[0], name, *m.span())
         for m in _EPONYM.finditer(text):

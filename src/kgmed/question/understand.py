@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed import vocabulary
-from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named, Patient
+from kgmed.frame import OTHER_THAN, Ask, Constraint, Form, Frame, Intent, Named, Patient
 from kgmed.graph.base import Match
 from kgmed.language.text import has_cjk, language_of, lazily, pattern_of
 from kgmed.models.base import Encoder
@@ -82,9 +82,21 @@ def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
         for key in vocabulary.members(table, heading):
             for m in vocabulary.compiled(table, key, Predicate.NAMED_BY).finditer(text):
                 longer = (n for n in names if kind != "mode" or n.kind != "inheritance")  # a mode has names in graphs
-                if not any(n.start <= m.start() and m.end() <= n.end and len(m[0]) < n.end - n.start for n in longer):
-                    yield Constraint(kind, key, m.span())
+                size = m.end() - m.start() + text.startswith("s", m.end())  # of one or of several
+                if not any(n.start <= m.start() and m.end() <= n.end and size < n.end - n.start for n in longer):
+                    spared = kind in ("class", "form") and _is_spared(text, m.start(), m.end())
+                    yield Constraint(OTHER_THAN if spared else kind, key, m.span())
                     break
+
+
+def _is_spared(text: str, start: int, end: int) -> bool:
+    """Whether others than what stands at a place are asked for.
+
+    >>> _is_spared("Are there treatments other than creams", 32, 38), _is_spared("除了布洛芬还能吃什么", 2, 5)
+    (True, True)
+    """
+    before = _pattern("spared_before").search(text[:start])
+    return before is not None and (before["sure"] is not None or _pattern("spared_behind").match(text, end) is not None)
 
 
 def _meant(
@@ -97,11 +109,14 @@ def _meant(
         return Intent.TEST_MEANING
     if "act" in kinds and intent in _OF_TAKING:
         return Intent.DOSE_CHANGE
-    ill = any(n.links and n.kind in ILL and not is_of_people(n.names[0]) for n in named)
+    others = [n for n in named if not is_of_people(n.names[0])]
+    ill = [n for n in others if n.links and n.kind in ILL]
     if intent is Intent.DIET and form is Form.YES_NO and ill and any(n.kind == "food" for n in named):
         return Intent.SAFETY
-    told = [text[: c.span[0]] for c in narrowed if c.kind == "class"]
-    which = ill and any(form is Form.LIST or _WHICH.search(before) for before in told)
+    usual = vocabulary.others("classes", Predicate.USED_FOR)
+    told = [c for c in narrowed if c.kind == "class" and (ill or (not others and c.value in usual))]
+    of_somebody = len(ill) == len(others) and bool(others or is_of_people(text))  # may a child have cough syrup
+    which = any(form is Form.LIST or of_somebody or _WHICH.search(text[: c.span[0]]) for c in told)
     return Intent.TREATMENT if which and intent in (*_OF_TAKING, Intent.DIET) else intent  # medicines are no diet
 
 
@@ -215,11 +230,13 @@ class Trained:
         text, language = query.text, language_of(query.question)
         named = self._allergens(text, self._named(text, mentions, links))
         slots = self._slots(text, named)
-        *_, allergic = told_of(text, named)
+        takes, _, allergic = told_of(text, named)
         named = [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME or n in allergic]
         plain = dict(zip(named, self._slots(text, named, plainly=True), strict=True))
         named = _once(text, list(_compounds(text, named, {n for n, slot in plain.items() if slot != NO_NAME}))[::-1])
         narrowed = tuple(constraints(text, [Span(*n.spans[0], n.kind) for n in named if n.links]))
+        spared = [n for n in named if n.kind in MEDICINES and n.links and _is_spared(text, *n.spans[0])]
+        narrowed += tuple(Constraint(OTHER_THAN, x.entity.name, n.spans[0]) for n in spared for x in n.links[:1])
         modes = [c.span for c in narrowed if c.kind == "mode"]
         named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
         spans = [Span(n.spans[0][0], end_of(text, n), n.kind) for n in named]
@@ -232,7 +249,13 @@ class Trained:
         narrowed += tuple(values(text, named))
         form = self._form(seen)
         if not self.given:
-            asked[0] = _meant(text, asked[0], form, narrowed, shares, named)
+            places = [c.span for c in narrowed if c.kind == "class"]
+            apart = [n for n in named if not any(n.spans[0][0] < b and a < n.spans[0][1] for a, b in places)]
+            said, asked[0] = (
+                asked[0],
+                _meant(text, asked[0], form, narrowed, shares, [n for n in apart if n not in (*takes, *allergic)]),
+            )
+            refusing, form = refusing | {asked[0]: refusing.get(said, False)}, form if said is asked[0] else Form.LIST
         slots = self._slots(text, named, asked[0])
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]

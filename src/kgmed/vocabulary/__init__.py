@@ -50,7 +50,7 @@ class Predicate(StrEnum):
     ENDING_FORM = "kgmed:endingForm"  # two endings of words with one meaning
     IN_NAME = "kgmed:inName"  # names that hold the object are of the subject
     NAMED_BY = "kgmed:namedBy"  # questions that hold the object name the subject
-    USED_FOR = "kgmed:usedFor"  # a class of medicines is for what has the object in its name
+    USED_FOR = "kgmed:usedFor"  # a class of medicines is given for the object by itself
     SECTION_NAMED = "kgmed:sectionNamed"  # graphs call a class of medicines by names that hold the object
     WORSENS = "kgmed:worsens"  # a side effect, and the illness that it makes worse
 
@@ -100,7 +100,7 @@ ALWAYS = {  # tables of language, and of what must not be missed: they can be re
 }
 TABLES = {**KNOWLEDGE, **ALWAYS}
 PATTERNS = {Predicate.BROAD_MATCH: "subject"} | dict.fromkeys(  # what of a row is a regular expression
-    (Predicate.IN_NAME, Predicate.NAMED_BY, Predicate.USED_FOR, Predicate.SECTION_NAMED, Predicate.MEANS_DISEASE),
+    (Predicate.IN_NAME, Predicate.NAMED_BY, Predicate.SECTION_NAMED, Predicate.MEANS_DISEASE),
     "object",
 )
 _NUMBERS = frozenset({Predicate.PREVALENCE, Predicate.SIGNS_NEEDED})
@@ -435,7 +435,7 @@ def entries(table: str, *predicates: Predicate) -> list[list[str]]:
 def pattern(table: str, of: str, predicate: Predicate = Predicate.IN_NAME, *, none: str = "(?!)") -> str:
     """The regular expression that a table has for something; `none`, which matches nothing, where it has none.
 
-    >>> pattern("classes", "gliptins", Predicate.BROAD_MATCH), pattern("classes", "gliptins", Predicate.USED_FOR)
+    >>> pattern("classes", "gliptins", Predicate.BROAD_MATCH), pattern("classes", "gliptins", Predicate.SECTION_NAMED)
     ('列汀|gliptin', '(?!)')
     """
     return "|".join(others(table, predicate, of_object=PATTERNS[predicate] == "subject").get(of, (none,)))
