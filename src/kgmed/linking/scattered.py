@@ -405,7 +405,7 @@ class AsPatientsSay:
             forms = (f"{m[0]} {what}" for what in _CALLED[2:4])
             if not self._has(m[0]) and (name := next(filter(self._has, forms), "")):
                 yield Mention(m[0], name, *m.span())
-        for m in _EPONYM.finditer(text):
+        for m in (m for m in _EPONYM.finditer(text) if not _pattern("person").match(text, m.start())):
             if (m.start() or _pattern("alone").match(text, m.end())) and not _pattern("noun").match(text, m.end()):
                 forms = (f"{person} {what}" for person in (m[1], m[0]) for what in ("disease", "syndrome"))
                 if name := next(filter(self._has, forms), ""):
