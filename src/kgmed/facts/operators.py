@@ -201,8 +201,10 @@ class Lists:
         same = [n for n in same if substance(self.graph.at(n).name) in (made_of, self.graph.at(n).name.casefold())]
         hops = ByRole(self.graph, Role.TREATS).objects(same)
         said: dict[int, dict[int, int]] = {}
+        passing = vocabulary.listed("named in passing by labels")
         for origin, node, edge in zip(*(column.tolist() for column in hops), strict=True):
-            said.setdefault(same[origin], {})[node] = edge
+            if not passing.search(self.graph.at(node).id.partition(":")[2]):
+                said.setdefault(same[origin], {})[node] = edge
         left = Counter(node for mine in said.values() for node in mine)
         while len(said) >= _VOTES and left:
             product = max(said, key=lambda n: sum(left[x] for x in said[n]))
