@@ -10,7 +10,6 @@ from itertools import islice
 import numpy as np
 
 from kgmed import vocabulary
-from kgmed.facts.circumstances import _things
 from kgmed.facts.plan import (
     Asked,
     Wanted,
@@ -685,7 +684,11 @@ def objects(asked: Asked) -> list[Evidence]:
 def _spared(graph: LocalGraph, ask: Ask, which: Wanted) -> Wanted:
     """What is wanted without the medicines that others than are asked for, by all their names."""
     names = [c.value for c in ask.constraints if c.kind == OTHER_THAN]
-    told = _things(graph, [Named((name,)) for name in names]) if names else ()
+    if not names:
+        return which
+    from kgmed.facts.circumstances import _things  # read in where a medicine is left out
+
+    told = _things(graph, [Named((name,)) for name in names])
     spared = [which.without, *(re.escape(substance) for thing in told for substance in thing.substances)]
     return which._replace(without="|".join(filter(None, spared)))
 
