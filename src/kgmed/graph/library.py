@@ -144,7 +144,7 @@ def published_graphs() -> tuple[Published, ...]:
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 DATABASES = ("postgresql:", "postgres:", "bolt:", "bolt+s:", "bolt+ssc:", "neo4j:", "neo4j+s:", "neo4j+ssc:")
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
-READERS = 5  # goes up when a reader makes another graph of the same file, so that graphs are built again
+READERS = 6  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _COUNTED = 500  # triples of an entity behind a server
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")

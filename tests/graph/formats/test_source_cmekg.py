@@ -150,3 +150,9 @@ def test_what_comes_after_a_treatment_is_no_treatment() -> None:
     assert RELATIONS["药物治疗"].role is Role.TREATS
     assert RELATIONS["药物治疗后症状"].role is Role.COMPLICATION
     assert RELATIONS["诊断依据_血培养及药敏试验"].role is Role.OTHER
+
+
+def test_what_a_label_says_that_a_medicine_is_for_has_its_bare_name_where_others_say_it(pickled: Pickle) -> None:
+    graph: Graph = {"甲丸": {"功能主治": ["用于胃痛", "用于胃寒所致"]}, "乙丸": {"适应症": ["胃痛"]}}
+    tails = [r.tail for r in rows_of(pickled(graph)) if isinstance(r, EdgeRow)]
+    assert tails == ["胃痛", "用于胃寒所致", "胃痛"]

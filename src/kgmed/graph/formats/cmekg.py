@@ -203,6 +203,7 @@ _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
 _KINDS = ("disease", "drug", "test", "treatment")
 _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
+_FOR = re.compile("(?:主要|也|亦|可|并|适)*(?:用于(?:治疗|防治)?|用以治疗|主治|治疗)(?=[一-鿿]{2})")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
 
 
@@ -411,11 +412,13 @@ class _Reading:
         self.names, self.meanings, self.out = _Names(), _Meanings(), _Out()
         self.seen: set[int] = set()  # whose other names are told
         self.count = 0  # values read
+        self.known: frozenset[str] = frozenset()  # what is treated, by its bare names
 
     def batches(self, path: Path) -> Iterator[Batch]:
         """One node a subject with its other names, then one row a value."""
         graph = load(path)
         wrong = slips(graph)
+        self.known = frozenset(v for relations in graph.values() for r in _INDICATIONS for v in relations.get(r, ()))
         for subject, relations in graph.items():
             kept = self._without_slips(wrong, subject, relations)
             if kept or not relations:
@@ -443,7 +446,8 @@ class _Reading:
         aliases: list[Alias] = []
         rows: list[tuple[_Meaning, list[int]]] = []
         for relation, values in relations.items():
-            codes, meaning = list(map(code_of, values)), meanings[relation, kind]
+            named = [self._treated(v) for v in values] if relation in _INDICATIONS else values
+            codes, meaning = list(map(code_of, named)), meanings[relation, kind]
             if key == _EMPTY or _EMPTY in codes:
                 codes = self._without_empty(key, codes)
             self.count += len(values)
@@ -463,6 +467,11 @@ class _Reading:
                 out.join(key, meaning.code, codes)
             else:
                 self._second_look(key, meaning, codes)
+
+    def _treated(self, value: str) -> str:
+        """What a label says that a medicine is for, by its bare name where there is one: 风寒感冒 of 用于风寒感冒."""
+        said = _FOR.match(value)
+        return value[said.end() :] if said and value[said.end() :] in self.known else value
 
     def _without_empty(self, key: int, codes: list[int]) -> list[int]:
         """The values that are not empty at a subject that is not; the others are dropped."""
