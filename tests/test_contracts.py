@@ -143,7 +143,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "DrawnEntities": lambda w, c: c(Scripted(['{"terms": ["cough", "fever"]}', "-", '{"terms": ["sepsis"]}'])),
         "Once": lambda w, c: c(Lexicon(w.graph)),
         "SpellingCorrector": lambda w, c: c(Lexicon(w.graph), w.graph),
-        "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
+        "WithoutVerb": lambda w, c: c(Lexicon(w.graph), w.graph),
         "MentionMerger": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),

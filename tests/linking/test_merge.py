@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgmed.linking.merge import MentionMerger
+from kgmed.linking.merge import MentionMerger, WithoutVerb
 from kgmed.records import Mention
 from role_graph import RoleGraph, query
 
@@ -33,3 +33,9 @@ def mentions(text: str, *names: str) -> list[tuple[str, str]]:
 )
 def test_a_name_is_read_whole_and_alone(text: str, names: tuple[str, ...], whole: list[tuple[str, str]]) -> None:
     assert mentions(text, *names) == whole
+
+
+def test_the_sign_that_a_name_shares_with_words_that_ask_stays_with_it() -> None:
+    graph = RoleGraph([], (), {"disease": ["高血压"]}, isolated=["高血压", "血压"], language="zh")
+    whole = Mention("高血压", "高血压", 3, 6)
+    assert WithoutVerb(lambda _: [whole], graph)(query("引起的高血压怎么治")) == [whole]

@@ -239,7 +239,7 @@ def _apart(clause: str, pieces: Sequence[str]) -> str:
     return _compounds().sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
 
 
-_DENIED_CJK = lazily("(?:[不没无未非]|没有)(?:有|带|是|太|怎么|觉得)?$")  # 小便带血但不疼 is no 小便疼
+_DENIED_CJK = lazily("(?:[不没无未非]|没有)(?:有|带|是|太|怎么|觉得|会)?$")  # 小便带血但不疼 is no 小便疼
 
 
 def _in_order(clause: str, pieces: Sequence[str]) -> Places:

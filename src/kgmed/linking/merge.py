@@ -27,6 +27,7 @@ class WithoutVerb:
     """The mentions of a recogniser; one that takes in a verb of the question is looked for again without it."""
 
     find: Recognizer
+    graph: LocalGraph
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
@@ -45,6 +46,8 @@ class WithoutVerb:
         cut = next((end for start, end in spans if start < mention.start < end < mention.end), 0)
         if not cut or not has_cjk(mention.surface):
             return [mention]
+        if cut == mention.start + 1 and any(m.entity.kind == "disease" for m in self.graph.lookup(mention.surface)):
+            return [mention]  # its first sign ends words that ask by chance
         rest = query.text[cut : mention.end]
         found = self.find(replace(query, question=replace(query.question, text=rest), hypothesis=""))
         return [replace(m, start=m.start + cut, end=m.end + cut) for m in found if m.start >= 0] or [mention]

@@ -380,7 +380,7 @@ class AsPatientsSay:
         short = list(in_short(text, self._has))
         whole = [m for m in whole if not any(n.start < m.end and m.start < n.end for n in short)] + short
         whole += [m for m in self._eponyms(text) if not any(n.start <= m.start < n.end for n in whole)]
-        sayings = lay.said(text, self._has)
+        sayings = [one for one in lay.said(text, self._has) if not any(_cuts(one, m) for m in whole)]
         whole = [m for m in whole if not any(_says_more(one, m) for one in sayings)]
         names = Spans([(m.start, m.end) for m in whole])
         told = [one for one in sayings if not names.hold(*one.span)]
@@ -420,6 +420,14 @@ def _says_more(one: lay.Said, name: Mention) -> bool:
     """Whether a saying has the stretch of a scattered name and more words: pain through to the back, back pain."""
     (a, b), scattered = one.span, name.name.casefold() != name.surface.casefold()
     return scattered and a <= name.start and name.end <= b and len(tokens(name.name)) < len(one.words)
+
+
+def _cuts(one: lay.Said, name: Mention) -> bool:
+    """Whether a saying takes a piece of the Chinese name of an illness and goes on beyond it."""
+    if not has_cjk(name.surface) or not vocabulary.listed("illnesses as asked").search(name.surface):
+        return False
+    inside = [name.start < b and a < name.end and (a, b) != (name.start, name.end) for a, b in one.words]
+    return any(inside) and not all(inside)
 
 
 def _is_said(name: Mention, said: set[int]) -> bool:

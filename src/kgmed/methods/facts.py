@@ -71,7 +71,8 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         settings or Facts(),
         Once(
             MentionMerger(
-                SpellingCorrector(WithoutVerb(toolkit.recognize), toolkit.graph, ordinary_words()), toolkit.graph
+                SpellingCorrector(WithoutVerb(toolkit.recognize, toolkit.graph), toolkit.graph, ordinary_words()),
+                toolkit.graph,
             )
         ),
     )
