@@ -134,6 +134,18 @@ SAID = [  # question, what is said, what is not
     ("梅毒首选药物", ["梅毒感染的治疗"], ["神经梅毒", "注意事项"]),
     ("脚气怎么除根", ["足癣的治疗"], ["不要乱用药"]),
     ("没原因流鼻血、身上有瘀斑", ["鼻出血、瘀斑"], ["不符"]),
+    # a name of which nothing is said in a role is answered as what means the same, or as the complaint it ends in
+    ("血压高怎么办", ["高血压的治疗"], ["没有血压高"]),
+    ("膝关节痛怎么办", ["“膝关节痛”按“关节痛”回答"], []),
+    ("得了羊羔疯怎么治疗", ["癫痫"], []),
+    ("紧张引起的高血压吃什么药", ["高血压的治疗"], []),
+    ("地中海贫血怎么治", ["没有"], ["亚铁"]),
+    # parts of the body are no findings; a saying takes no piece of the name of an illness
+    ("颈部动脉硬化如何治疗", ["动脉硬化的治疗"], ["没有颈部"]),
+    ("手足口病疱疹怎么治", ["手足口病的治疗"], []),
+    # others of its kind make no medicine unfit for the illness that it is for
+    ("感冒流鼻涕怎么办", ["感冒的治疗"], ["不适合该患者"]),
+    ("风寒感冒吃什么药", ["风寒感冒颗粒"], ["绿花独活"]),
     ("硝苯地平属于哪一类药", ["硝苯地平属于", "二氢吡啶衍生物"], ["抗氧化剂"]),
 ]
 

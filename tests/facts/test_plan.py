@@ -301,3 +301,36 @@ def test_names_are_told_by_language_and_apart_from_codes(language: str, said: st
     frame = Frame((Ask(Intent.NAMES, (Named(("gout",), "disease", (), (link,)),)),), language=language)
     found = FromFrame(graph, lambda _: [])(Query(Question("?"), frame=frame), [])
     assert [e.text for e in found] == [said]
+
+
+CHINESE = RoleGraph(
+    [(f"药{n}片", "适应症", ill) for n in range(12) for ill in ("关节痛", "高血压")]
+    + [("黄草", "主治", "高血压"), ("西布曲明片", "适应症", "高血压")],
+    (Relation("适应症", Role.TREATS), Relation("主治", Role.TREATS)),
+    {"disease": ["关节痛", "高血压"], "symptom": ["膝关节痛", "过敏性关节痛"]},
+    isolated=["膝关节痛", "过敏性关节痛"],
+    language="zh",
+)
+
+
+@pytest.mark.parametrize(("name", "answer"), [("膝关节痛", "关节痛"), ("过敏性关节痛", "")])
+def test_a_complaint_somewhere_is_treated_as_the_complaint_and_one_of_another_kind_is_not(
+    name: str, answer: str
+) -> None:
+    found = answered(Frame((Ask(Intent.TREATMENT, named(CHINESE, name)),), language="zh"), CHINESE)
+    assert ([e.about[0].name for e in found if e.triples][:1] or [""]) == [answer]
+    assert any(answer and answer in e.text for e in found) or not answer
+
+
+def test_beside_products_neither_raw_herbs_nor_what_was_withdrawn_are_listed() -> None:
+    found = answered(Frame((Ask(Intent.TREATMENT, named(CHINESE, "高血压")),), language="zh"), CHINESE)
+    assert "药1片" in names_in(found)
+    assert not names_in(found) & {"黄草", "西布曲明片"}
+
+
+def test_who_asks_what_to_eat_is_told_what_is_taken_where_no_food_is_known_and_that_none_is() -> None:
+    asked = Ask(Intent.DIET, named(CHINESE, "高血压"))
+    lacking, *found = answered(Frame((asked,), language="zh"), CHINESE)
+    assert lacking.text == "图谱中没有高血压的饮食。"
+    assert "药1片" in names_in(found)
+    assert not names_in(answered(Frame((replace(asked, negative=True),), language="zh"), CHINESE))

@@ -31,7 +31,7 @@ from kgmed.question.patient import TAKEN, is_of_people
 from kgmed.records import VERDICT, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, name_of, named
-from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.steps.family import MEDICINES, Family, is_raw, medicines_of, substance
 from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
 from kgmed.vocabulary import Predicate
@@ -60,6 +60,7 @@ _FOR_ALL = frozenset(
     {"急诊科", "儿科", "肿瘤科", "其他"}
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
+_ENOUGH = 3  # ours: treatments beside which raw herbs are left out
 _TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
@@ -373,8 +374,11 @@ class Lists:
             rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
             if own and role in _DONE and _is_ill(entity):
                 continue  # what a disease is given for is a slip of the graph
-            if role is Role.TREATS and not own and self.wanted != Wanted():
-                rows = [t for t in rows if self._is_wanted(t.subject)]
+            if role is Role.TREATS and not own:
+                rows = [t for t in rows if self._is_wanted(t.subject)] if self.wanted != Wanted() else rows
+                rows = [t for t in rows if not vocabulary.listed("withdrawn medicines").search(t.subject.name)]
+                made = [t for t in rows if not is_raw(t)]
+                rows = made if len(made) >= _ENOUGH else rows
             yield from self._in_pieces(entity, rows, why, reason)
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:
@@ -569,25 +573,70 @@ def _definition(asked: Asked, link: Link) -> Iterator[Evidence]:
 
 _ILL = frozenset({"disease", "phenotype", "symptom"})
 THIN, RICH = 3, 10  # ours: facts in a role up to which a name is thin, and from which another takes its place
+_GENERAL = 1000  # ours: facts above which a name is of much, as pain is
 _LOOKED = 20  # names that begin with the thin one
 _SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
 
 
 @dataclass(frozen=True)
 class RicherNames:
-    """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more."""
+    """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more.
+
+    Where it is asked what is `done`, a thing that is done is named for what it is against.
+    """
 
     graph: LocalGraph
+    done: bool = False
 
     def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
         """One link, or two where a Chinese name is made of two."""
-        if self._facts(link.entity, link, role) > THIN or link.entity.kind not in _ILL:
+        done = self.done and link.entity.kind == "treatment"
+        own = 0 if done else self._facts(link.entity, link, role)
+        if own >= RICH or not (done or link.entity.kind in _ILL):
             return (link,)
-        others = (*self._twins(link), *self._longer(link))
+        names = self._names(link) if role is Role.TREATS else ()
+        same = dict.fromkeys(e for name in names for e in self._called(name))
+        best = next((e for e in same if self._facts(e, link, role) > max(RICH * own, THIN)), None)
+        others = dict.fromkeys((*self._twins(link), *self._longer(link)) if own <= THIN and not best else ())
         rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
-        if rich:
-            return (replace(link, entity=max(rich, key=lambda e: rich[e]), how="facts"),)
-        return self._parts(link, role) or (link,)
+        if best or rich:
+            return (replace(link, entity=best or max(rich, key=lambda e: rich[e]), how="facts"),)
+        wider = islice(self._wider(link, role) if role is Role.TREATS and not own else (), 1)
+        return self._parts(link, role) or tuple(replace(link, entity=e, how="facts") for e in wider) or (link,)
+
+    def _names(self, link: Link) -> Iterator[str]:
+        """The names of a thing as it is looked up and in the graph, of a complaint also what else is said for it."""
+        for name in dict.fromkeys((link.mention.name, link.entity.name)):
+            said = [other for one in lay.said(name) if one.span == (0, len(name)) for other in one.names]
+            yield from (name,) if self._is_ill(link) else (name, *lay.others(name), *said)
+
+    def _is_ill(self, link: Link) -> bool:
+        """Whether a thing is an illness, whose other names in a patient's words may be those of a wider complaint."""
+        return link.entity.kind == "disease" and not Family(self.graph).is_symptom(link.entity)
+
+    def _called(self, name: str) -> Iterator[Entity]:
+        """The entries of an illness that are called by a name, or by it and that more is not said."""
+        before = vocabulary.members("word_lists", "before what is not specified") if has_cjk(name) else ()
+        for said in (name, *(part + name for part in before)):
+            yield from (m.entity for m in self.graph.lookup(said) if m.entity.kind in _ILL)
+
+    def _wider(self, link: Link, role: Role) -> Iterator[Entity]:
+        """What is treated as the complaint in which the name of a complaint ends, behind where it is.
+
+        Of an illness its kind, behind a type: what ends the names of illnesses otherwise is often another illness.
+        """
+        many, ill = vocabulary.listed("illnesses of many kinds"), self._is_ill(link)
+        for name in dict.fromkeys(self._names(link)):
+            for cut in range(1, len(name) - 1) if has_cjk(name) else ():
+                where, what = name[:cut], name[cut:]
+                sort = vocabulary.listed("sorts before an illness" if ill else "qualities before an illness").search(
+                    where
+                )
+                if bool(sort) is ill and not is_of_people(where):
+                    found = [m.entity for m in self.graph.lookup(what)[:1] if m.entity.kind in _ILL]
+                    yield from (
+                        e for e in found if not many.fullmatch(what) and RICH <= self._facts(e, link, role) <= _GENERAL
+                    )
 
     def _facts(self, entity: Entity, link: Link, role: Role) -> int:
         """The facts that an entry, or one that is the same, has in a role."""
@@ -622,7 +671,7 @@ class RicherNames:
         name, start = link.mention.surface, link.mention.start
         for cut in range(_SHORTEST_CJK, len(name) - _SHORTEST_CJK + 1) if has_cjk(name) else ():
             ends = [next(iter(self.graph.lookup(part)), None) for part in (name[:cut], name[cut:])]
-            if all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
+            if not is_of_people(name[:cut]) and all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
                 places = ((0, cut), (cut, len(name)))
                 return tuple(
                     replace(
@@ -651,9 +700,10 @@ def objects(asked: Asked) -> list[Evidence]:
     named = _listed(ask)
     if ask.intent is Intent.INHERITANCE and (modes := list(_modes(asked, named))):
         return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
-    links = [link for one in named for link in RicherNames(graph)(one, row.roles[0])] if row.roles else named
     treats = ask.intent is Intent.TREATMENT  # then neither of what is taken, nor what a thing is given for
     own = _given_for(graph, ask) if treats else []  # painkillers that one may take with an ulcer
+    richer = RicherNames(graph, done=treats)
+    links = [link for one in named for link in richer(one, row.roles[0])] if row.roles else named
     ill = [link for link in links if not treats or link.entity.kind not in MEDICINES]
     links = ill if own else ill or links
     which = _spared(graph, ask, wanted(ask))

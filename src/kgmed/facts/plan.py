@@ -56,7 +56,7 @@ class Row(NamedTuple):
     """How an intent is answered: operator, roles of the subject, whether all of them, relations for texts.
 
     `negative` = (operator, roles) of a refusing ask; `also` = the operator that is tried where nothing is found;
-    `two` = that of an ask that names two things.
+    `two` = that of an ask that names two things; `instead` = the intent that is answered where nothing is found.
     """
 
     operator: str
@@ -67,6 +67,7 @@ class Row(NamedTuple):
     negative: tuple[str, tuple[Role, ...]] = ("", ())
     also: str = ""
     two: str = ""
+    instead: str = ""
 
 
 class Asked(NamedTuple):
@@ -242,6 +243,7 @@ def _row(intent: Intent, row: Mapping[str, Any]) -> Row:
         (operator, tuple(map(Role, roles.split(","))) if roles else ()),
         row.get("also", ""),
         row.get("two", ""),
+        row.get("instead", ""),
     )
 
 
@@ -279,10 +281,22 @@ class FromFrame:
         likely = (o for o in likely if not (two and plan()[o.intent].operator == "text"))
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
         kept = (o for o in others if self._may_explain(ask) or not any(e.kind == "candidate" for e in o))
-        best = next(filter(better, kept), found)
+        if not (best := next(filter(better, kept), None)):
+            return self._instead(query, ask, found)
         sure = two or (better is _says and ask.probability >= _SURE)
-        unsaid = found if sure and best is not found and not any(map(is_verdict, best)) else []
+        unsaid = found if sure and not any(map(is_verdict, best)) else []
         return [*(replace(e, id="absent") for e in unsaid if is_verdict(e)), *best]  # before what else is told
+
+    def _instead(self, query: Query, ask: Ask, found: list[Evidence]) -> list[Evidence]:
+        """What answers the intent that may be meant in place of one that has nothing, below that it has nothing."""
+        instead = plan()[ask.intent].instead
+        links = links_of(ask.subject)
+        if not instead or ask.negative or not links or len(query.frame.asks) > 1:
+            return found
+        answered = [e for e in self._answer(query, replace(ask, intent=Intent(instead))) if e.triples]
+        say = catalogue(query.frame.language)
+        text = say("verdict.lacking", one=name_of(links[0].entity, say), other=called(say, ask))
+        return [Evidence(text, VERDICT, (), (links[0].entity,), 1.0, "absent"), *answered] if answered else found
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask by its row."""

@@ -392,6 +392,12 @@ def _with_foods(text: str, named: Sequence[Named]) -> list[Named]:
     return sorted([*kept, *found], key=lambda n: n.spans)
 
 
+@vocabulary.kept()
+def _parts_of_the_body() -> frozenset[str]:
+    """Parts of the body and what it makes, which some graphs list among findings."""
+    return frozenset(vocabulary.members("word_lists", "everyday parts"))
+
+
 def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
     """What was recognised in the question's own text, linked or not, in its order, none within another."""
     linked: dict[tuple[int, int], list[Link]] = {}
@@ -406,6 +412,7 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
         if not mine and (value := _VALUE_BEHIND.search(text, start, end)):
             end = value.start()  # "blood pressure is 160": what was measured
         kind = mine[0].entity.kind if mine else ""
+        kind = "body part" if kind in ILL and text[start:end] in _parts_of_the_body() else kind
         name = mine[0].entity.name if mine and mine[0].how == CHOSEN else text[start:end]  # the words may mean another
         found.append(Named((name,), kind, ((start, end),), tuple(mine), mention.negated))
     return found
@@ -562,6 +569,8 @@ def _ask(
         of_ill = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
         measured = {c.span[0] for c in narrowed if c.kind == "value"}  # a sign of what is treated
         there = [(n, slot) for n, slot in of_ill if measured.isdisjoint((n.spans[0][1], n.spans[0][1] + 1))] or of_ill
+    if intent in _TWO_SIDED:  # what has to do with an illness, not where it is
+        there = [(n, slot) for n, slot in there if n.kind != "body part"] or there
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told

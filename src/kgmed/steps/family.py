@@ -127,7 +127,7 @@ _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
     r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断"
-    r"|(?:(?:一般|基础|药物|病因|对症|支持|手术|中医|西医|内科|外科|其他|综合|辅助|非手术|局部|全身)?治疗(?:原则|手段|方法|措施|目的|方案)?"
+    r"|(?:(?:一般|基础|药物|病因|对症|支持|中医|西医|内科|外科|其他|综合|辅助|非手术|局部|全身)?治疗(?:原则|手段|方法|措施|目的|方案)?"
     r"|药物|随诊|预后)(?:治疗)?)$"
 )
 _SHORT = 4  # letters of a name that may stand within many: MODY, gout
@@ -159,6 +159,11 @@ def is_vague(name: str) -> bool:
     (True, False)
     """
     return bool(_VAGUE.search(name))
+
+
+def is_raw(triple: Triple) -> bool:
+    """Whether a treatment is a plant, a mineral or an old recipe, and no product."""
+    return _HERBAL.get(triple.relation.name, 0) > 1
 
 
 _BEGUN = ("行", "做", "进行")
