@@ -328,6 +328,14 @@ def test_beside_products_neither_raw_herbs_nor_what_was_withdrawn_are_listed() -
     assert not names_in(found) & {"黄草", "西布曲明片"}
 
 
+def test_that_herbs_alone_are_known_is_said() -> None:
+    rows = [("黄草", "主治", "臭汗症"), ("药1片", "适应症", "高血压")]
+    graph = RoleGraph(rows, CHINESE.relations, {"disease": ["臭汗症", "高血压"]}, language="zh")
+    said = answered(Frame((Ask(Intent.TREATMENT, named(graph, "臭汗症")),), language="zh"), graph)
+    assert "草药" in said[0].text
+    assert "黄草" in names_in(said)
+
+
 def test_who_asks_what_to_eat_is_told_what_is_taken_where_no_food_is_known_and_that_none_is() -> None:
     asked = Ask(Intent.DIET, named(CHINESE, "高血压"))
     lacking, *found = answered(Frame((asked,), language="zh"), CHINESE)

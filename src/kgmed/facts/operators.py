@@ -60,7 +60,6 @@ _FOR_ALL = frozenset(
     {"急诊科", "儿科", "肿瘤科", "其他"}
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
-_ENOUGH = 3  # ours: treatments beside which raw herbs are left out
 _TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
@@ -377,8 +376,7 @@ class Lists:
             if role is Role.TREATS and not own:
                 rows = [t for t in rows if self._is_wanted(t.subject)] if self.wanted != Wanted() else rows
                 rows = [t for t in rows if not vocabulary.listed("withdrawn medicines").search(t.subject.name)]
-                made = [t for t in rows if not is_raw(t)]
-                rows = made if len(made) >= _ENOUGH else rows
+                rows = [t for t in rows if not is_raw(t)] or rows
             yield from self._in_pieces(entity, rows, why, reason)
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:
@@ -721,7 +719,9 @@ def objects(asked: Asked) -> list[Evidence]:
     if row.relations and not any(t.subject in e.about for e in found for t in e.triples):  # what has it says little
         found = [*operator_named("text")(asked), *(found if ask.form is not Form.YES_NO else ())]
     found = [e for e in found if not treats or e.kind != "neighbours" or e.triples[0].subject not in e.about]
-    found = [*_read_as(asked, named, links), *_lacking(asked, links), *found] if found else []
+    found = (
+        [*_read_as(asked, named, links), *_lacking(asked, links), *_raw_alone(asked, found), *found] if found else []
+    )
     if found and treats and len(links) > 1 and is_case(graph, links):
         begun = [e.about[:1] for e in found]
         return [e for n, e in enumerate(found) if e.about[:1] not in begun[:n]]  # the first of each thing
@@ -817,6 +817,12 @@ def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
     if names := [name for name in dict.fromkeys(x.mention.surface for x in lacking) if not is_of_people(name)]:
         text = say("verdict.lacking", one=say.join(names), other=called(say, asked.ask))
         yield Evidence(text, VERDICT, (), (), 1.0, "absent")
+
+
+def _raw_alone(asked: Asked, found: Sequence[Evidence]) -> Iterator[Evidence]:
+    """That no product or procedure is among the treatments, but herbs and old recipes alone."""
+    if asked.ask.intent is Intent.TREATMENT and all(is_raw(t) for e in found for t in e.triples):
+        yield Evidence(catalogue(asked.query.frame.language)("verdict.raw_alone"), VERDICT, (), (), 1.0, "absent")
 
 
 def _read_as(asked: Asked, named: Sequence[Link], links: Sequence[Link]) -> Iterator[Evidence]:

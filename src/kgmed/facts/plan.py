@@ -291,7 +291,8 @@ class FromFrame:
         """What answers the intent that may be meant in place of one that has nothing, below that it has nothing."""
         instead = plan()[ask.intent].instead
         links = links_of(ask.subject)
-        if not instead or ask.negative or not links or len(query.frame.asks) > 1:
+        taken = any(link.entity.kind in MEDICINES for link in links)
+        if not instead or ask.negative or not links or taken or len(query.frame.asks) > 1:
             return found
         answered = [e for e in self._answer(query, replace(ask, intent=Intent(instead))) if e.triples]
         say = catalogue(query.frame.language)
