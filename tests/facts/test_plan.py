@@ -342,3 +342,9 @@ def test_who_asks_what_to_eat_is_told_what_is_taken_where_no_food_is_known_and_t
     assert lacking.text == "图谱中没有高血压的饮食。"
     assert "药1片" in names_in(found)
     assert not names_in(answered(Frame((replace(asked, negative=True),), language="zh"), CHINESE))
+
+
+def test_pregnancy_is_not_treated() -> None:
+    graph = RoleGraph([("药1片", "适应症", "早期妊娠")], CHINESE.relations, {"disease": ["早期妊娠"]}, language="zh")
+    found = answered(Frame((Ask(Intent.TREATMENT, named(graph, "早期妊娠")),), language="zh"), graph)
+    assert not names_in(found)

@@ -606,7 +606,8 @@ class RicherNames:
         """The names of a thing as it is looked up and in the graph, of a complaint also what else is said for it."""
         for name in dict.fromkeys((link.mention.name, link.entity.name)):
             said = [other for one in lay.said(name) if one.span == (0, len(name)) for other in one.names]
-            yield from (name,) if self._is_ill(link) else (name, *lay.others(name), *said)
+            others = () if self._is_ill(link) else (*lay.others(name), *said)
+            yield from (name, *(n for n in others if link.entity.kind == "treatment" or not self._ending.search(n)))
 
     def _is_ill(self, link: Link) -> bool:
         """Whether a thing is an illness, whose other names in a patient's words may be those of a wider complaint."""
@@ -616,7 +617,13 @@ class RicherNames:
         """The entries of an illness that are called by a name, or by it and that more is not said."""
         before = vocabulary.members("word_lists", "before what is not specified") if has_cjk(name) else ()
         for said in (name, *(part + name for part in before)):
-            yield from (m.entity for m in self.graph.lookup(said) if m.entity.kind in _ILL)
+            found = (m.entity for m in self.graph.lookup(said) if m.entity.kind in _ILL)
+            yield from (e for e in found if has_cjk(name) or not self._ending.search(e.name))
+
+    @property
+    def _ending(self) -> re.Pattern[str]:
+        """What the names of illnesses end in, of which a complaint may be one sign and is not the whole."""
+        return vocabulary.listed("illnesses as asked")
 
     def _wider(self, link: Link, role: Role) -> Iterator[Entity]:
         """What is treated as the complaint in which the name of a complaint ends, behind where it is.
@@ -702,8 +709,9 @@ def objects(asked: Asked) -> list[Evidence]:
     own = _given_for(graph, ask) if treats else []  # painkillers that one may take with an ulcer
     richer = RicherNames(graph, done=treats)
     links = [link for one in named for link in richer(one, row.roles[0])] if row.roles else named
+    well = vocabulary.members("word_lists", "states of no illness") if treats else ()  # pregnancy is not treated
     ill = [link for link in links if not treats or link.entity.kind not in MEDICINES]
-    links = ill if own else ill or links
+    links = [link for link in (ill if own else ill or links) if link.entity.name not in well]
     which = _spared(graph, ask, wanted(ask))
     found = Lists(graph, medicines=which.narrows, wanted=which)(query, links, row.roles, every=row.every)
     if ask.intent is Intent.USES and (by_labels := [e for link in links for e in Lists(graph).uses(link)]):
