@@ -10,14 +10,16 @@ Only plain .npy arrays are written and read, never pickles, so that opening a da
 
 import json
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from math import prod
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xxhash
@@ -30,7 +32,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 MANIFEST = "manifest.json"
 CHECKED = 4 << 20  # bytes; up to this size a file is hashed at each opening (0.3 ms), a larger one when it changed
-_ONE_AT_A_TIME = threading.Lock()
+_HEAD = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([<|]\w\d+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n", re.S
+)
+_HEAD_LONGEST = 512
 _IN_PROCESS: dict[str, threading.RLock] = {}  # by place; the lock of a file is one for all threads of a process
 
 
@@ -55,26 +60,28 @@ def cached_arrays(folder: str, what: str, key: str, names: tuple[str, ...], make
 
 
 def open_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
-    """The array in a file, one thread at a time; raises `OSError` or `ValueError`.
+    """The array in a file as `np.save` writes it; raises `OSError` or `ValueError`.
 
-    numpy reads the head of a file by `ast`, which in several threads at once can fail in Python 3.11 ("recursion depth
-    mismatch", https://github.com/python/cpython/issues/106905).
+    `np.load` takes ten times as long, and fails in several threads of Python 3.11: it reads the head by `ast`
+    ("recursion depth mismatch", https://github.com/python/cpython/issues/106905).
     """
-    with _ONE_AT_A_TIME:
-        if not mapped:
-            _check_size(path)
-        values: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-        return values.view(np.ndarray)  # mapped still, and indexed in half the time
-
-
-def _check_size(path: Path) -> None:
-    """Nothing, if the file has as many bytes as its head declares: what is read, not mapped, is allocated first."""
     with path.open("rb") as file:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{path.name} is of another version of the format")
-        shape, _, kind = np.lib.format.read_array_header_1_0(file)
-        if file.tell() + prod(shape) * kind.itemsize > path.stat().st_size:
+        head = _HEAD.match(file.read(_HEAD_LONGEST))
+        if head is None:
+            raise ValueError(f"{path.name} has another form than is written here")
+        try:
+            kind, shape = np.dtype(head[1].decode()), tuple(int(n) for n in head[3].split(b",") if n.strip())
+        except (TypeError, OverflowError):
+            raise ValueError(f"{path.name} holds what is not known") from None
+        size = prod(shape) * kind.itemsize
+        if head.end() + size > os.fstat(file.fileno()).st_size:
             raise ValueError(f"{path.name} declares more than it holds")
+        data: mmap | bytearray = mmap(file.fileno(), 0, access=ACCESS_READ) if mapped else bytearray(size)
+        if isinstance(data, bytearray):
+            file.seek(head.end())
+            file.readinto(data)
+        order: Literal["F", "C"] = "F" if head[2] == b"True" else "C"
+        return np.ndarray(shape, kind, data, head.end() if mapped else 0, order=order)
 
 
 def derived_folder(folder: str, what: str, key: str) -> Path:
