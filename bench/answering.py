@@ -35,6 +35,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 from _data import data
+from _figures import keep
 from numpy.typing import NDArray
 
 from kgmed.disk import graphs_folder
@@ -80,6 +81,7 @@ def main() -> None:
     unit = fixed_work()
     head = ["", "seconds", "target", "of the fixed work", *(["beside", "left of it"] if theirs else [])]
     print("  ".join(f"{cell:>18}" for cell in head))
+    keep("answering", ours)
     for name, seconds in ours.items():
         target = f"{TARGETS[name]:.3f}" if name in TARGETS else ""
         row = [name, f"{seconds:.3f}", target, f"{seconds / unit:.2f}"]

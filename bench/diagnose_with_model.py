@@ -18,6 +18,7 @@ from math import inf
 
 from _cohort import Cohort
 from _data import data
+from _figures import keep
 from with_model import HERE, NotRecorded, Recorded
 
 from kgmed.diagnose.engine import DiagnosisEngine, engine
@@ -117,6 +118,7 @@ def report(cases: Sequence[Packet], llm: LLM | None) -> None:
         for name, found in ranks.items():
             shares = "  ".join(f"first {k}: {sum(r <= k for r in found) / len(found):.2f}" for k in KS)
             print(f"  {name:14}{shares}")
+            keep("diagnose_with_model", {f"{name} {k} {own}": sum(r <= k for r in found) / len(found) for k in KS})
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from _figures import keep
+
 import kgmed
 from kgmed.language.text import has_cjk
 from kgmed.records import Answer
@@ -47,6 +49,9 @@ def main() -> None:
         mine = {verdict: n for (spoken, verdict), n in counts.items() if spoken == language}
         said = ", ".join(f"{mine.get(v, 0)} {v}" for v in ("useful", "partly", "wrong", "abstained"))
         print(f"{language}: {said}, of {sum(mine.values())}")
+    kept = {v: sum(n for (_, w), n in counts.items() if w == v) for v in ("useful", "partly", "wrong", "abstained")}
+    part = f"{args.questions.stem} {args.part}"
+    keep("everyday", {f"{part} {v}": n for v, n in kept.items()} | {f"{part} n": sum(kept.values())})
 
 
 def judged(row: dict[str, Any], answer: Answer) -> str:

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import _engines
 import numpy as np
+from _figures import keep
 from _measure import Measured, child, proportional, use_clock
 
 
@@ -200,11 +201,14 @@ def _same_sets(ours: list[float], peer: Measured) -> float | None:
 def _print(figures: Measured) -> None:
     """The table and what belongs to it."""
     nodes, edges, cut_nodes, cut_edges = figures["ours"]["counts"]
+    keep("graph", {f"{figures['graph']} entities": nodes, f"{figures['graph']} triples": edges})
     print(f"\n{figures['graph']}: {nodes:,} entities, {edges:,} triples{' (quick)' if figures['quick'] else ''}\n")
     head = ("", "unit", "kgmed", "networkx", "x", "igraph", "x", "limit", "x limit", "to reach", "")
     print("{:34}{:>5}{:>11}{:>12}{:>9}{:>11}{:>9}{:>10}{:>9}{:>10}{:>8}".format(*head))
     for line in _lines(figures):
         print(_row(line))
+        each = {"": line.ours, " networkx": line.networkx, " igraph": line.igraph}
+        keep("graph", {f"{figures['graph']} {line.what}{who}": n for who, n in each.items() if n is not None})
     floor, walk = figures["ours"]["floor"]["machine"], figures["ours"]["iterations"]
     print(
         f"\nmachine: read {floor['read'] / 1e9:.1f} GB/s; random read {floor['gather'] * 1e9:.1f} ns independent, ",

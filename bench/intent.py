@@ -31,6 +31,8 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from _figures import keep
+
 import kgmed
 from kgmed.frame import Frame, Intent
 from kgmed.records import Question
@@ -100,8 +102,10 @@ def shown(name: str, right: Mapping[str, Sequence[bool]], labels: Sequence[str])
     """The accuracy of each reader on a set, and by label of the first."""
     figures = ", ".join(f"{reader} {sum(r) / max(len(r), 1):.3f}" for reader, r in right.items())
     print(f"{name}: {figures} of {len(labels)}", flush=True)
+    first = next(iter(right.values()))
+    keep("intent", {name: sum(first) / max(len(first), 1), f"{name} n": len(labels)})
     by: dict[str, list[bool]] = collections.defaultdict(list)
-    for ok, label in zip(next(iter(right.values())), labels, strict=True):
+    for ok, label in zip(first, labels, strict=True):
         by[label].append(ok)
     print("   " + ", ".join(f"{label} {sum(r) / len(r):.2f}/{len(r)}" for label, r in sorted(by.items())))
 
@@ -180,7 +184,9 @@ def meqsum(readers: Mapping[str, Reader], data: Path, *, tell: bool) -> None:
         [s for _, s in first],
     )
     twice = [line.split("\t")[1:] for line in (HERE / "meqsum_read.tsv").read_text(encoding="utf-8").splitlines()[1:]]
-    print(f"   one reader, {len(twice)} of these rows: {sum(a == b for a, b in twice) / len(twice):.3f}")
+    alike = sum(a == b for a, b in twice) / len(twice)
+    print(f"   one reader, {len(twice)} of these rows: {alike:.3f}")
+    keep("intent", {"one reader": alike, "one reader n": len(twice)})
     if tell:
         print("     ", collections.Counter((s, m) for m, s in first if m != s).most_common(20))
 

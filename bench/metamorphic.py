@@ -32,6 +32,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from _figures import keep
+
 import kgmed
 from kgmed.graph.store.store import Store
 from kgmed.records import Evidence, Role, Run, Triple
@@ -460,6 +462,8 @@ def main() -> None:
     asker = Asker(kgmed.load(graph=args.graph))
     results = [judged(pair, asker) for pair in asked]
     print(*_table(results), sep="\n")
+    whole = Counter(result.pair.kind for result in results if result.outcome != "skipped")
+    keep("metamorphic", shares(results) | {f"{kind} n": n for kind, n in whole.items()})
     counts = Counter(result.outcome for result in results)
     told = f"opposite: {counts['opposite']}; brands held by naming the product: {counts['product']}"
     print(f"{len(results)} pairs, {asker.asked} questions; {told}")

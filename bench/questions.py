@@ -9,6 +9,8 @@ import argparse
 from math import sqrt
 from typing import Any
 
+from _figures import keep
+
 import kgmed
 from kgmed.evaluate.generated import FormTally, made_of, tally
 
@@ -46,9 +48,11 @@ def main() -> None:
             some = [r for r in rows if r.language == language and r.true is true]
             print(f"{language} {'right triple first ' if true else 'false denied       '} {share(some)}")
     for true in (True, False):
-        print(
-            f"all {'right triple first' if true else 'false denied      '} {share([r for r in rows if r.true is true])}"
-        )
+        some = [r for r in rows if r.true is true]
+        print(f"all {'right triple first' if true else 'false denied      '} {share(some)}")
+        asked, right = sum(r.asked for r in some), sum(r.right for r in some)
+        error = sqrt(right * (asked - right) / asked**3)
+        keep("questions", {f"{true}": right / asked, f"{true} error": error, f"{true} n": asked})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from functools import cache
 from time import perf_counter
 from typing import Any, get_args, get_origin, get_type_hints
 
+from _figures import keep
+
 import kgmed
 from kgmed.records import Run
 
@@ -58,8 +60,11 @@ def main() -> None:
         ]  # fmt: skip
         a, b, c, d = (median(task, chosen.repeats) for task in tasks)
         print(f"{name}\t{len(text) / 1024:.1f}\t{a:.3f}\t{b:.3f}\t{a / b:.1f}\t{c:.3f}\t{d:.3f}\t{c / d:.1f}")
+        keep("run_json", {f"{name} KB": len(text) / 1024, f"{name} written": b, f"{name} read": d})
     for what, code in FIRST.items():
-        print(f"{what}: {first(code):.3f} s")
+        took = first(code)
+        print(f"{what}: {took:.3f} s")
+        keep("run_json", {what: took})
 
 
 def median(task: Callable[[], object], repeats: int) -> float:

@@ -33,6 +33,7 @@ from time import process_time
 from xml.etree import ElementTree
 
 import numpy as np
+from _figures import keep
 
 from kgmed.facts.circumstances import groups_of, not_for, reaches
 from kgmed.facts.plan import FromFrame
@@ -113,6 +114,8 @@ def emergencies(data: Path, *, verbose: bool) -> None:
             counts[half, key] for key in ("True True", "True False", "False True", "False False")
         )
         print(f"{called}: emergencies told {told} of {told + missed}, false alarms {false} of {false + quiet}")
+        counted = {"told": told, "of": told + missed, "false": false, "quiet of": false + quiet}
+        keep("safety", {f"{called} {what}": n for what, n in counted.items()})
 
 
 def raw_questions(data: Path) -> Iterator[tuple[str, int, str]]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from _figures import keep
 from answering import KNOWN, ROOT, UNKNOWN
 
 from kgmed.__main__ import SOCKET
@@ -48,6 +49,8 @@ def main() -> None:
         middle, wall = statistics.median(cpu), statistics.median(wall for _, wall in times)
         target = f"{TARGETS[name]:.2f}" if name in TARGETS else ""
         print(f"{name:28}{cpu[0]:9.3f}{middle:9.3f}{middle / unit:9.1f}{wall:9.3f}{target:>9}")
+        keep("start", {name: cpu[0], f"{name} times": middle / unit})
+    keep("start", {"load": os.getloadavg()[0]})
     print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
 
 

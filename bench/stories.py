@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from _figures import keep
+
 from kgmed.diagnose.retrieve import Diagnosis
 from kgmed.graph import library
 from kgmed.language.text import has_cjk
@@ -36,6 +38,8 @@ def main() -> None:
     hits = {language: [_hit(_kit(kits, language), s) for s in mine] for language, mine in _by_language(stories).items()}
     for language, found in hits.items():
         print(f"{language}: {sum(found)} of {len(found)} among the first {FIRST}")
+    every = [hit for found in hits.values() for hit in found]
+    keep("stories", {part: sum(every), f"{part} n": len(every)})
 
 
 def _by_language(stories: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:

@@ -10,6 +10,7 @@ import argparse
 import sys
 
 import numpy as np
+from _figures import keep
 
 from kgmed.graph.base import ByRole
 from kgmed.graph.library import load
@@ -54,6 +55,7 @@ def main() -> None:
     for name, rows in found.items():
         alike, first = np.mean(rows, axis=0)
         error = np.std([a for a, _ in rows]) / np.sqrt(len(rows))
+        keep("telling", {name: float(alike), f"{name} error": float(error)})
         sys.stdout.write(
             f"{name:30} n = {len(rows)}: rank correlation {alike:.3f} ± {error:.3f}; first {SHOWN} {first:+.3f}\n"
         )

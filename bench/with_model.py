@@ -30,6 +30,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from _figures import keep
+
 import kgmed
 from kgmed.disk import data_folder
 from kgmed.errors import KgmedError
@@ -251,6 +253,7 @@ def table(
                 tokens_in += run.spent.tokens_in
                 tokens_out += run.spent.tokens_out
         n = max(len(questions) - counts["unreplayed"], 1)
+        keep("with_model", {f"{name} {h}": counts[h] for h in heads[:3]} | {f"{name} tokens": tokens_in / n})
         row = "".join(f"{counts[h]:>11}" for h in heads)
         yield f"{name:10}{row}{calls / n:>8.1f}{tokens_in / n:>11.0f}{tokens_out / n:>7.0f}"
     kinds = list(dict.fromkeys(q.kind for q in questions))
@@ -299,6 +302,7 @@ def evidence_table(
                 accepted += i not in close and v.label == "supported"
         share = f"{helps / known:.2f}" if known else "-"
         closely = f"{sentences:>11}{bearable:>11}{cited / max(bearable, 1):>15.2f}{accepted:>22}"
+        keep("with_model", {f"{name} helps": helps / max(known, 1), f"{name} cited": cited / max(bearable, 1)})
         yield f"{name:10}{pieces:>8}{known:>8}{share:>8}" + (closely if name in READ_CLOSELY else "")
 
 

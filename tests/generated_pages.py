@@ -1,8 +1,14 @@
-"""The parts of the pages that are made from the code; `python tests/generated_pages.py` renews them."""
+"""The parts of the pages that are made from the code, and the figures that benchmarks measured.
+
+`python tests/generated_pages.py` renews them. A figure is marked by the script of `bench` and the name that it has in
+bench/figures.json, as in .957<!--intent.strangers_dev-->; `bench/_figures.py` says how it comes there.
+"""
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import kgmed
@@ -54,7 +60,29 @@ def _group(name: str, place: str) -> str:
     return "Records" if place.startswith("kgmed.records.") else "Asking"
 
 
+def with_figures(text: str, figures: Mapping[str, Mapping[str, float]]) -> str:
+    """The text with each marked figure as it was measured, to as many places as stand there.
+
+    >>> with_figures("right: .95<!--a.b--> of 940<!--a.n-->", {"a": {"b": 0.964, "n": 1080}})
+    'right: .96<!--a.b--> of 1,080<!--a.n-->'
+    """
+
+    def told(found: re.Match[str]) -> str:
+        shown, script, name = found.groups()
+        figure = f"{figures[script][name]:,.{len(shown.partition('.')[2])}f}"
+        return figure.removeprefix("0") if re.fullmatch(r"\.\d+|1\.0+", shown) else figure
+
+    return FIGURE.sub(told, text)
+
+
+def _measured(page: Path) -> str:
+    figures = json.loads((ROOT / "bench" / "figures.json").read_text("utf-8"))
+    return with_figures(page.read_text("utf-8"), figures)
+
+
+FIGURE = re.compile(r"([\d,]*\.?\d+)(?=<!--(\w+)\.(\w+)-->)")
 PAGES: dict[str, Callable[[], str]] = {
+    **{str(page.relative_to(ROOT)): partial(_measured, page) for page in (ROOT / "docs").rglob("*.md")},
     "CONTRIBUTING.md": contributing,
     "docs/api.md": api,
     "docs/options.md": options_page,

@@ -23,7 +23,7 @@ import yaml
 from typer.testing import CliRunner
 
 import kgmed
-from generated_pages import stale
+from generated_pages import FIGURE, stale, with_figures
 from kgmed import __version__
 from kgmed.cli import app
 from kgmed.registry import methods
@@ -236,6 +236,16 @@ def test_a_name_that_the_package_does_not_have_is_noticed() -> None:
 
 def test_the_parts_of_the_pages_that_are_made_from_the_code_are_as_the_code_has_them() -> None:
     assert [*stale()] == [], "renew them: python tests/generated_pages.py"
+
+
+def test_a_figure_of_a_page_that_is_not_the_measured_one_is_noticed_and_each_mark_follows_a_figure() -> None:
+    page = "right in .957<!--intent.held--> of 5,314<!--intent.n-->"
+    assert with_figures(page, {"intent": {"held": 0.9571, "n": 5314}}) == page
+    assert with_figures(page, {"intent": {"held": 0.9, "n": 999}}) == page.replace(".957", ".900").replace(
+        "5,314", "999"
+    )
+    for text in (page.read_text("utf-8") for page in PAGES):
+        assert len(re.findall(r"<!--\w+\.\w+-->", text)) == len(FIGURE.findall(text))
 
 
 @pytest.mark.parametrize("page", ["python.md", "extend.md", "cookbook.md"])
