@@ -1,6 +1,8 @@
 """A store of runs gives back what was put in, whoever else uses its file."""
 
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +62,23 @@ def test_half_characters_and_line_ends_are_kept(tmp_path: Path) -> None:
     store.put(odd)
     assert store.get(odd.id).question.text == odd.question.text
     assert store.list()[0].answer == "药?"
+
+
+def test_a_run_is_kept_without_pydantic_which_takes_longer_to_read_in_than_a_short_command_has() -> None:
+    code = """
+import sys
+from kgmed.records import Answer, Context, Query, Question, Relation, Role, Entity, Evidence, Run, Triple
+from kgmed.runs import packed, unpacked
+fact = Triple(Entity("x:c", "秋水仙碱", "drug"), Relation("treats", Role.TREATS), Entity("x:g", "gout"), 1e-05)
+cited = (Evidence("秋水仙碱 treats gout", "triple", (fact,)),)
+run = Run(Query(Question("Gout?")), (), (), (), cited, Context("", cited), Answer("秋水仙碱"), settings=(("a", None),))
+data = packed(run)
+assert "pydantic" not in sys.modules
+assert unpacked(data, "", "") == run
+assert "pydantic" in sys.modules
+assert unpacked(packed(run), "", "") == run
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_threads_may_share_a_store(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from math import prod
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -32,8 +32,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 MANIFEST = "manifest.json"
 CHECKED = 4 << 20  # bytes; up to this size a file is hashed at each opening (0.3 ms), a larger one when it changed
-_HEAD = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '([<|]\w\d+)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n", re.S
+_HEAD = re.compile(  # of an array
+    rb"\x93NUMPY\x01\x00..\{'descr': '(\|b1|[<|][iu][1248]|<f[248]|[<|][SU]\d{1,6})', 'fortran_order': (True|False), "
+    rb"'shape': \(([\d, ]*)\), \} *\n",
+    re.DOTALL,
 )
 _HEAD_LONGEST = 512
 _IN_PROCESS: dict[str, threading.RLock] = {}  # by place; the lock of a file is one for all threads of a process
@@ -69,19 +71,12 @@ def open_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
         head = _HEAD.match(file.read(_HEAD_LONGEST))
         if head is None:
             raise ValueError(f"{path.name} has another form than is written here")
-        try:
-            kind, shape = np.dtype(head[1].decode()), tuple(int(n) for n in head[3].split(b",") if n.strip())
-        except (TypeError, OverflowError):
-            raise ValueError(f"{path.name} holds what is not known") from None
-        size = prod(shape) * kind.itemsize
-        if head.end() + size > os.fstat(file.fileno()).st_size:
+        kind, shape = np.dtype(head[1].decode()), tuple(int(n) for n in head[3].split(b",") if n.strip())
+        size = head.end() + prod(shape) * kind.itemsize
+        if size > os.fstat(file.fileno()).st_size or max(shape, default=0) >> 62:
             raise ValueError(f"{path.name} declares more than it holds")
-        data: mmap | bytearray = mmap(file.fileno(), 0, access=ACCESS_READ) if mapped else bytearray(size)
-        if isinstance(data, bytearray):
-            file.seek(head.end())
-            file.readinto(data)
-        order: Literal["F", "C"] = "F" if head[2] == b"True" else "C"
-        return np.ndarray(shape, kind, data, head.end() if mapped else 0, order=order)
+        data = mmap(file.fileno(), 0, access=ACCESS_READ) if mapped else bytearray(path.read_bytes())
+    return np.ndarray(shape, kind, data, head.end(), order="F" if head[2] == b"True" else "C")
 
 
 def derived_folder(folder: str, what: str, key: str) -> Path:

@@ -179,6 +179,31 @@ def test_an_array_whose_head_declares_more_than_the_file_holds_is_refused(tmp_pa
         open_array(path, mapped=False)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(0, np.int32), np.zeros((0, 512), np.float32), np.array(5), np.arange(5, dtype=np.int64),
+        np.arange(12, dtype=np.uint16).reshape(3, 4).T, np.array(["痛风", "c"]), np.array([True]), np.zeros((3, 0)),
+        np.array([b"a", b"bc"]), np.zeros((2, 2), np.float16), np.ones(1, np.int8),
+    ],
+    ids=lambda values: f"{values.dtype} {values.shape}",
+)  # fmt: skip
+def test_an_array_is_opened_as_numpy_does(tmp_path: Path, values: np.ndarray) -> None:
+    np.save(tmp_path / "a.npy", values)
+    for mapped in (True, False):
+        found = open_array(tmp_path / "a.npy", mapped=mapped)
+        assert (found.dtype, found.shape, found.tolist()) == (values.dtype, values.shape, values.tolist())
+        assert found.flags.f_contiguous == values.flags.f_contiguous
+        assert found.flags.writeable is not mapped
+
+
+@pytest.mark.parametrize("values", [np.array([None]), np.zeros(2, [("a", "i4")]), np.zeros(2, ">i4")])
+def test_an_array_of_another_form_than_is_written_here_is_refused(tmp_path: Path, values: np.ndarray) -> None:
+    np.save(tmp_path / "a.npy", values, allow_pickle=True)
+    with pytest.raises(ValueError, match="another form"):
+        open_array(tmp_path / "a.npy")
+
+
 def test_a_whole_small_file_of_entities_is_read_as_before(tmp_path: Path) -> None:
     path = tmp_path / "a.json.xz"
     path.write_bytes(lzma.compress(b'\xef\xbb\xbf[{"text": "ab", "entities": []}]'))

@@ -546,12 +546,7 @@ def add(
 
 @app.command()
 def withdraw(
-    name: Name,
-    head: EntityText,
-    relation: RelationText,
-    tail: EntityText,
-    note: Note = "",
-    as_json: Json = False,
+    name: Name, head: EntityText, relation: RelationText, tail: EntityText, note: Note = "", as_json: Json = False
 ) -> None:
     """Withdraw a triple from a graph without building it again."""
     edit = library.withdraw(name, (head, relation, tail), note=note)
@@ -593,8 +588,7 @@ def doctor(name: Name, as_json: Json = False) -> None:
 def export(
     name: Name,
     to: Annotated[
-        Path,
-        typer.Option(help="A .tsv, .csv, .jsonl, .nt or .graphml file; or a new folder, to hand it out."),
+        Path, typer.Option(help="A .tsv, .csv, .jsonl, .nt or .graphml file; or a new folder, to hand it out.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     as_json: Json = False,

@@ -19,17 +19,8 @@ Explain = Annotated[
 PANELS = {  # of help, in this order; what is in none stands first
     "Graph and method": ("graph", "method", "preset", "settings", "config"),
     "Language model": (
-        "llm",
-        "base_url",
-        "answer_from",
-        "strict",
-        "choose",
-        "temperature",
-        "top_p",
-        "penalty",
-        "seed",
-        "reply_tokens",
-        "prompts",
+        *("llm", "base_url", "answer_from", "strict", "choose", "temperature", "top_p", "penalty", "seed"),
+        *("reply_tokens", "prompts"),
     ),
     "Models in this process": ("device", "precision", "bits", "adapter", "batch", "texts"),
     "Cost of the model": ("cache", "cache_mode", "budget", "prices", "max_calls", "rate"),
@@ -88,8 +79,7 @@ _HELP_ALL = Annotated[
     bool, typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show every option and exit.")
 ]
 _FILE = Annotated[
-    Path | None,
-    typer.Option("--config", help="A TOML file of these options.", rich_help_panel="Graph and method"),
+    Path | None, typer.Option("--config", help="A TOML file of these options.", rich_help_panel="Graph and method")
 ]
 _KINDS = (bool, int, float, Path)  # an option of any other type is a text
 

@@ -541,6 +541,8 @@ def _steps(csr: Csr, nodes: Nodes, wanted: NDArray[np.bool_]) -> Hops:
     if len(nodes) == 1:  # as most are asked for
         first, last = csr.indptr.item(nodes.item()), csr.indptr.item(nodes.item() + 1)
         at = wanted[csr.relation[first:last]].nonzero()[0] + first
+        if not len(at):
+            return _NO_HOPS
         edge = at if csr.edge is None else csr.edge[at].astype(np.int64)
         return Hops(np.zeros(len(at), np.int64), csr.neighbour[at].astype(np.int64), edge)
     begin = csr.indptr[nodes]

@@ -391,6 +391,7 @@ def _adjacency(folder: Path) -> Adjacency:
 
 # --- Frozen records made many at a time, and the last ones kept.
 
+K = TypeVar("K")
 R = TypeVar("R")
 _MOST, _AT_ONCE = 1 << 13, 1 << 6
 
@@ -444,17 +445,17 @@ def triples_of(
     return found
 
 
-class RecordCache(Generic[R]):
-    """Records by number; one that was made is not made again until there are too many, when the oldest go.
+class RecordCache(Generic[K, R]):
+    """Records by number or id; one that was made is not made again until there are too many, when the oldest go.
 
     They go as others come: to let go of all at once took ten times as long as making those of an entity.
     """
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._kept: dict[int, R] = {}
+        self._kept: dict[K, R] = {}
 
-    def one(self, number: int, make: Callable[[int], R]) -> R:
+    def one(self, number: K, make: Callable[[K], R]) -> R:
         """The record of a number; `make` makes it if it is not kept."""
         found = self._kept.get(number)
         if found is None:
@@ -468,7 +469,7 @@ class RecordCache(Generic[R]):
         for number in list(self._kept)[: max(0, len(self._kept) - _MOST) + _AT_ONCE]:
             self._kept.pop(number, None)
 
-    def __call__(self, numbers: list[int], make: Callable[[list[int]], list[R]]) -> list[R]:
+    def __call__(self, numbers: list[K], make: Callable[[list[K]], list[R]]) -> list[R]:
         """The records of those numbers; `make` makes those that are not kept."""
         kept = self._kept
         try:

@@ -85,9 +85,10 @@ class Store:
         self._has_loops = bool(manifest.counts.get("loops"))
         out, into = self.adjacency
         self._out_at, self._in_at, self._in_edge = out.indptr.data, into.indptr.data, into.edge.data  # type: ignore[union-attr]
-        self._entities = RecordCache[Entity]()
-        self._supports = RecordCache[tuple[Support, ...]]()
+        self._entities = RecordCache[int, Entity]()
+        self._supports = RecordCache[int, tuple[Support, ...]]()
         self._found: dict[str, list[Match]] = {}  # what names led to, the last ones kept
+        self._numbers = RecordCache[str, int]()
         self._of_roles = _masks(manifest.relations)
 
     def __len__(self) -> int:
@@ -146,6 +147,9 @@ class Store:
 
     def number(self, entity_id: str, /) -> int:
         """The node number of an id; raises `UnknownName`."""
+        return self._numbers.one(entity_id, self._number)
+
+    def _number(self, entity_id: str) -> int:
         key = entity_id.removeprefix(self._colon)
         for node in self.tables.keys.find(key):
             if self._key[node] == key:
