@@ -41,7 +41,7 @@ def _turns(turn: Callable[[int], object], n: int) -> None:
 
 
 def test_records_go_while_others_come() -> None:
-    cache = arrays.RecordCache[int]()
+    cache = arrays.RecordCache[int, int]()
     together(lambda n: cache.one(n % 1000, lambda number: number))
     together(lambda n: cache([n % 997, n % 991], lambda numbers: numbers))
 
@@ -53,7 +53,7 @@ def test_records_that_others_made_meanwhile_are_not_made_of_nothing() -> None:
         def __getitem__(self, number: int) -> int:
             raise KeyError(number)  # gone at the first look, there again at the second
 
-    cache = arrays.RecordCache[int]()
+    cache = arrays.RecordCache[int, int]()
     cache._kept = Late({1: 10, 2: 20})
     asked: list[list[int]] = []
     assert cache([1, 2], lambda numbers: asked.append(numbers) or numbers) == [10, 20]  # type: ignore[func-returns-value]

@@ -242,7 +242,7 @@ def test_names_are_indexed_without_the_helper_where_it_does_not_run(tmp_path: Pa
 
 
 def test_kept_records_stay_few_the_oldest_go_and_all_that_were_asked_for_come_in_order() -> None:
-    cache, made = RecordCache[str](), list[int]()
+    cache, made = RecordCache[int, str](), list[int]()
 
     def make(numbers: list[int]) -> list[str]:
         made.extend(numbers)
