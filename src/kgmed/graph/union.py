@@ -109,21 +109,6 @@ def _cut(run: str, words: frozenset[str]) -> list[str]:
     return best[0]
 
 
-def _translated(row: NodeRow) -> NodeRow:
-    """An entity with its Chinese name in English where it has no English one, which ranks below what has it itself.
-
-    Of people and what is asked of a thing there is none, nor of what is said in other orders or among lay words.
-    """
-    english = any(a.text.isascii() and a.scope is not Scope.XREF for a in row.aliases)
-    if row.kind not in _IN_ENGLISH or english or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
-        return row
-    name = "" if vocabulary.listed("asked of a name").search(row.name) else in_english(row.name)
-    words = name.split()
-    if not words or len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]:
-        return row
-    return row._replace(aliases=(*row.aliases, Alias(name, Scope.RELATED, "en")))
-
-
 _IN_ENGLISH, _JOINTS = (
     frozenset({"disease", "test", "drug"}),
     frozenset({"in", "of", "with", "from", "by", "and", "or"}),
@@ -303,7 +288,22 @@ class _Union:
         row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
         if record in self._said:
             return self._with_known(row, record)
-        return row if join or self.parts[part].store.degree(node) < _TOLD else _translated(row)
+        return row if join or self.parts[part].store.degree(node) < _TOLD else self._translated(row)
+
+    def _translated(self, row: NodeRow) -> NodeRow:
+        """An entity with its Chinese name in English, where it has no English one and no graph has that name.
+
+        Of people and what is asked of a thing there is none, nor of what is said in other orders or among lay words.
+        """
+        english = any(a.text.isascii() and a.scope is not Scope.XREF for a in row.aliases)
+        if row.kind not in _IN_ENGLISH or english or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
+            return row
+        name = "" if vocabulary.listed("asked of a name").search(row.name) else in_english(row.name)
+        words = name.split()
+        if not words or len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]:
+            return row
+        had = any(part.store.lookup(name) for part in self.parts)
+        return row if had else row._replace(aliases=(*row.aliases, Alias(name, Scope.RELATED, "en")))
 
     def _all_words(self, joiner: Joiner) -> frozenset[str]:
         """The English words of the names of all graphs; things that new ones tell are made anew."""
