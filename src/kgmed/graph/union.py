@@ -286,23 +286,21 @@ class _Union:
         join, (part, node) = self.joins.get(record), self._place(record)
         row = self._joined(join, self._shared) if join else self._shared[part].row(node)
         row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
-        if record in self._said:
-            return self._with_known(row, record)
-        return row if join or self.parts[part].store.degree(node) < _TOLD else self._translated(row)
+        row = self._with_known(row, record) if record in self._said else row
+        return row if self.parts[part].store.degree(node) < _TOLD else self._translated(row)
 
     def _translated(self, row: NodeRow) -> NodeRow:
-        """An entity with its Chinese name in English, where it has no English one and no graph has that name.
+        """An entity with its Chinese name in English, where no graph has that name.
 
         Of people and what is asked of a thing there is none, nor of what is said in other orders or among lay words.
         """
-        english = any(a.text.isascii() and a.scope is not Scope.XREF for a in row.aliases)
-        if row.kind not in _IN_ENGLISH or english or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
+        if row.kind not in _IN_ENGLISH or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
             return row
         name = "" if vocabulary.listed("asked of a name").search(row.name) else in_english(row.name)
         words = name.split()
         if not words or len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]:
             return row
-        had = any(part.store.lookup(name) for part in self.parts)
+        had = any(part.store.lookup(name) for part in self.parts) or any(a.text == name for a in row.aliases)
         return row if had else row._replace(aliases=(*row.aliases, Alias(name, Scope.RELATED, "en")))
 
     def _all_words(self, joiner: Joiner) -> frozenset[str]:
