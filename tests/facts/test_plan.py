@@ -57,6 +57,22 @@ def test_a_thing_that_the_vocabulary_alone_knows_has_no_link() -> None:
     assert links_of((Named(("dairy",), links=(dairy,)), *known)) == [known[0].links[0]]
 
 
+def test_what_a_medicine_is_for_answers_no_question_of_an_overdose() -> None:
+    drug = named(G, "colchicine")
+    uses = Ask(Intent.USES, drug, probability=0.3)
+    other = answered(Frame((Ask(Intent.STORAGE, drug),), (uses,)))
+    assert "gout" in names_in(other)
+    assert not names_in(answered(Frame((Ask(Intent.OVERDOSE, drug),), (uses,))))
+
+
+def test_a_yes_or_no_of_two_things_is_not_told_of_one() -> None:
+    two = named(G, "gout", "flu")
+    told = RoleGraph([*ROWS, ("flu", "传染性", "virus")], (*RELATIONS, Relation("传染性")), KINDS)
+    asked = Ask(Intent.RELATION, two[:1], two[1:], form=Form.YES_NO)
+    other = Ask(Intent.CONTAGION, two, probability=0.3, form=Form.YES_NO)
+    assert not names_in(answered(Frame((asked,), (other,)), told))
+
+
 def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
     wanted, refused = (answered(Frame((Ask(Intent.TREATMENT, named(G, "gout"), negative=n),))) for n in (False, True))
     assert "colchicine" in names_in(wanted)

@@ -273,7 +273,8 @@ class FromFrame:
         if not _says(found):
             found = next(filter(_says, (self._answer(query, other) for other in _by_other_links(ask))), found)
         better = _affirms if _is_another_tie(found) else _says
-        if better(found) or ask is not query.frame.asks[0] or ask.intent.out_of_scope:
+        alone = ask.intent is Intent.OVERDOSE or ask.intent.out_of_scope  # what is given, and how much, is no answer
+        if better(found) or ask is not query.frame.asks[0] or alone:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
         likely = (o for o in likely if not (ask.intent in _MAY_HARM and Role.TREATS in _roles_of(o)))
