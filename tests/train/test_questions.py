@@ -100,7 +100,9 @@ def test_words_that_ask_stand_outside_of_names(folder: Path) -> None:
     assert "treats" in words
     assert "gout" not in words
     rows = [MarkedQuestion("感冒了怎么办", (), frozenset(), ())] * 5
+    rows += [MarkedQuestion("抽烟怎么办", (), frozenset(), ())] * 5
     assert "感冒了" in asking_words(rows)
+    assert "抽烟" not in asking_words(rows)
     named = MarkedQuestion("感冒", (), frozenset(), ((Span(0, 2, "disease"), "subject"),))
     assert "感冒了" not in asking_words([*rows, *[named] * 2])
 

@@ -255,7 +255,8 @@ class Trained:
                 asked[0],
                 _meant(text, asked[0], form, narrowed, shares, [n for n in apart if n not in (*takes, *allergic)]),
             )
-            refusing, form = refusing | {asked[0]: refusing.get(said, False)}, form if said is asked[0] else Form.LIST
+            refusing = refusing | {asked[0]: refusing.get(said, False)}
+            form = Form.LIST if asked[0] is Intent.TREATMENT and said is not asked[0] else form
         slots = self._slots(text, named, asked[0])
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.frame import Intent
+from kgmed.graph.joining import glossary
 from kgmed.language import lay
 from kgmed.language.text import has_cjk
 from kgmed.question.model import BUCKETS, FORMS, MASKS, WHOLE_BUCKETS, Features, Seen, Span, ngrams
@@ -156,7 +157,7 @@ _NAMED = 0.3  # ours: the share from which an n-gram is taken for an illness
 def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
     """The n-grams that stand in several questions outside of the names and hardly ever inside, sorted.
 
-    None is a finding's name among lay words (stories tell of nausea outside of what they ask about), nor has one within
+    None is a name of the vocabulary (stories tell of nausea outside of what they ask about), nor has one within
     it what often names an illness ("flu" of "flu now").
     """
     outside, inside, named = Counter[str](), Counter[str](), Counter[str]()
@@ -171,7 +172,8 @@ def asking_words(rows: Sequence[MarkedQuestion]) -> list[str]:
         outside.update({gram for part in [*apart, row.text[at:]] for *_, gram in ngrams(part)})
     asks = (g for g, count in outside.items() if count >= _OFTEN and inside[g] <= _INSIDE * count)
     whole = (g for g in asks if all(part == g or named[part] <= _NAMED * outside[part] for *_, part in ngrams(g)))
-    return sorted(g for g in whole if not [*lay.others(g)])
+    names = {name for names in glossary() for name in names if has_cjk(name)}
+    return sorted(g for g in whole if g not in names and not [*lay.others(g)])
 
 
 Floats = NDArray[np.float32]
