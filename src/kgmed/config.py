@@ -379,9 +379,7 @@ def _bounded(hint: Any) -> Any:
         return Annotated[float, Field(allow_inf_nan=False)]
     if get_origin(hint) is tuple:
         return GenericAlias(tuple, (_bounded(get_args(hint)[0]), ...))
-    if get_origin(hint) in (Union, UnionType):
-        return reduce(or_, map(_bounded, get_args(hint)))
-    return hint
+    return reduce(or_, map(_bounded, get_args(hint))) if get_origin(hint) in (Union, UnionType) else hint
 
 
 def _kinds(hint: Any) -> list[Any]:

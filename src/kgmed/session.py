@@ -544,9 +544,7 @@ def stand_ins(about: About, toolkit: Toolkit | RemoteToolkit, settings: object) 
 
 def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
     """The settings by name."""
-    if not is_dataclass(settings):
-        return ()
-    return tuple((f.name, getattr(settings, f.name)) for f in fields(settings))
+    return () if not is_dataclass(settings) else tuple((f.name, getattr(settings, f.name)) for f in fields(settings))
 
 
 def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:

@@ -63,9 +63,7 @@ class RecordedReply:
     @property
     def reason(self) -> str:
         """Why both grades differ, by what is in the text: "" where they agree."""
-        if self.ours == self.grade:
-            return ""
-        return f"{self._names()}, graded {self.grade}"
+        return "" if self.ours == self.grade else f"{self._names()}, graded {self.grade}"
 
     def _names(self) -> str:
         letters = self.parsed.letters

@@ -371,6 +371,4 @@ def option_bias(log: Mapping[Job, Entry], plan: Plan, method: str) -> float | No
                 for letter in item.gold.choices:
                     right[letter] = right.get(letter, 0.0) + 1 / len(item.gold.choices)
     n = sum(picked.values())
-    if not n:
-        return None
-    return sum(abs(picked.get(x, 0.0) - right.get(x, 0.0)) for x in {*picked, *right}) / (2 * n)
+    return None if not n else sum(abs(picked.get(x, 0.0) - right.get(x, 0.0)) for x in {*picked, *right}) / (2 * n)

@@ -320,10 +320,7 @@ class Adjacency(NamedTuple):
         order = np.lexsort((relation, head, tail))
         out = Csr(indptr(head, nodes), tail.astype(np.int32), relation.astype(np.uint16))
         into = Csr(
-            indptr(tail, nodes),
-            head[order].astype(np.int32),
-            relation[order].astype(np.uint16),
-            order.astype(np.int32),
+            indptr(tail, nodes), head[order].astype(np.int32), relation[order].astype(np.uint16), order.astype(np.int32)
         )
         return cls(out, into)
 

@@ -151,9 +151,7 @@ def joins(name: str) -> bool:
     >>> joins("COPD"), joins("PE"), joins("gout"), joins("Tylenol®")
     (True, False, True, False)
     """
-    if name.endswith(BRAND):
-        return False
-    return not is_abbreviation(name) or (len(name) > 2 and _short_forms()[name] == 1)
+    return False if name.endswith(BRAND) else not is_abbreviation(name) or (len(name) > 2 and _short_forms()[name] == 1)
 
 
 def is_abbreviation(name: str) -> bool:
@@ -492,9 +490,7 @@ def _kinds_fit(one: RecordFacts, other: RecordFacts) -> bool:
         return kinds <= _SUBSTANCE and (one.part != other.part or bool(_lines_of(one.name) & _lines_of(other.name)))
     if len(kinds) == 1 or "" in kinds:
         return True
-    if one.part == other.part and one.vocabulary and other.vocabulary:
-        return False
-    return kinds <= CONDITION
+    return False if one.part == other.part and one.vocabulary and other.vocabulary else kinds <= CONDITION
 
 
 _OF_SOME: tuple[str, ...] = tuple(NAME_WORDS["of_some"])

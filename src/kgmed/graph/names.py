@@ -425,9 +425,7 @@ def canonical(name: str) -> tuple[str, ...]:
     if has_cjk(name):
         return ()
     words = canonical_words(name)
-    if len(words) > 1 or words & _groups()[2]:
-        return tuple(sorted(words))
-    return ()
+    return tuple(sorted(words)) if len(words) > 1 or words & _groups()[2] else ()
 
 
 @vocabulary.kept(1 << 14)

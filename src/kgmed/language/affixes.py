@@ -112,9 +112,7 @@ def _behind_english(behind: str, *, substance: bool) -> int:
     joined, bracket = _JOINED.match(behind), _BRACKET.match(behind)
     if joined and joined[1].lower() not in _words("english joined") | _words("english forms"):
         return len(joined.group())
-    if bracket and (_is_type(bracket[1]) or bracket[1] in _words("english apart")):
-        return len(bracket.group())
-    return 0
+    return len(bracket.group()) if bracket and (_is_type(bracket[1]) or bracket[1] in _words("english apart")) else 0
 
 
 def _before_cjk(before: str, *, substance: bool) -> int:
@@ -131,9 +129,7 @@ def _before_cjk(before: str, *, substance: bool) -> int:
     herb = _longest(before, "chinese before herbs", str.endswith)
     if herb and not before.endswith(_tuple("chinese before herbs but")):
         return len(herb)
-    if _beside(before[-2:], "before"):
-        return len(before) - len(before.rstrip("".join(_characters())))
-    return 0
+    return len(before) - len(before.rstrip("".join(_characters()))) if _beside(before[-2:], "before") else 0
 
 
 def _bracket_before(before: str) -> int:

@@ -171,9 +171,7 @@ def singular(word: str) -> str:
         return word[:-3] + "f"
     if word.endswith("aches"):  # headaches
         return word[:-1]
-    if word.endswith(("shes", "ches", "xes", "sses")):
-        return word[:-2]
-    return word[:-1]
+    return word[:-2] if word.endswith(("shes", "ches", "xes", "sses")) else word[:-1]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -133,9 +133,7 @@ class MentionMerger:
         verb = vocabulary.listed("done about an illness").match(mention.surface)
         rest = mention.surface[verb.end() :] if verb else ""
         name = next((rest + end for end in _ILLNESS if verb and "disease" in self._kinds(rest + end)), "")
-        if verb and name:
-            return replace(mention, surface=rest, name=name, start=mention.start + verb.end())
-        return mention
+        return replace(mention, surface=rest, name=name, start=mention.start + verb.end()) if verb and name else mention
 
     def _kinds(self, name: str) -> set[str]:
         """The kinds of the entries of a name."""

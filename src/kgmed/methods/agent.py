@@ -73,9 +73,7 @@ class Gather:
         except ModelFailed as problem:
             note(f"the search ended early: {problem}")
             kept = None
-        if kept is None or not (kept or task().own_knowledge):
-            return found.facts
-        return [found.facts[n - 1] for n in kept]
+        return found.facts if kept is None or not (kept or task().own_knowledge) else [found.facts[n - 1] for n in kept]
 
     def _loop(self, query: Query, box: Toolbox, found: Gathered) -> list[int] | None:
         """The numbers that the model named in the end; None where it named none."""

@@ -165,9 +165,7 @@ def _load() -> Any:
 
 def _threads() -> Any:
     """What limits the threads of a block, as the package has it; None = nothing does."""
-    if find_spec("threadpoolctl") is None:
-        return None
-    return import_module("threadpoolctl").ThreadpoolController().limit
+    return None if find_spec("threadpoolctl") is None else import_module("threadpoolctl").ThreadpoolController().limit
 
 
 def _model_arrays() -> Mapping[str, NDArray[Any]]:

@@ -144,9 +144,7 @@ def units(text: str) -> frozenset[str]:
 
 def _of_run(run: str) -> list[str]:
     """A word, or the pairs of a run of characters."""
-    if len(run) == 1 or not re.match(f"[{_CJK}]", run):
-        return [run]
-    return [run[i : i + 2] for i in range(len(run) - 1)]
+    return [run] if len(run) == 1 or not re.match(f"[{_CJK}]", run) else [run[i : i + 2] for i in range(len(run) - 1)]
 
 
 # --- A pair scorer trained on a graph's own names and relations: a logistic model of words, letters and meanings.

@@ -419,9 +419,7 @@ class Head:
     def __call__(self, features: Features) -> NDArray[np.float32]:
         """The probability of each class (k,): softmax of the scores, of one class alone the logistic of its score."""
         scores = self.scores(features)
-        if len(self.classes) == 1:
-            return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
-        return shares_of(scores)
+        return np.asarray(1 / (1 + np.exp(-scores)), np.float32) if len(self.classes) == 1 else shares_of(scores)
 
 
 def shares_of(scores: NDArray[np.float32]) -> NDArray[np.float32]:

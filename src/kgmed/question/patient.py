@@ -6,17 +6,7 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from kgmed.frame import Constraint, Named, Patient
-from kgmed.language.particulars import (
-    ALCOHOL,
-    OF_AGE,
-    PEOPLE,
-    about,
-    ages_of,
-    of_age,
-    particulars,
-    people_of,
-    smokes,
-)
+from kgmed.language.particulars import ALCOHOL, OF_AGE, PEOPLE, about, ages_of, of_age, particulars, people_of, smokes
 from kgmed.language.text import lazily, pattern_of
 from kgmed.question.emergency import emergency, of_somebody
 from kgmed.records import Query

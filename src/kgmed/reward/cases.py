@@ -265,9 +265,7 @@ def named_one(find: NamesIn, text: str) -> str | None:
     """
     there = find(text)
     found = {f.names for f in there if not f.denied}
-    if len(found) != 1 or any(lists_on(text, f, find.aliases) for f in there):
-        return None
-    return min(found.pop())
+    return None if len(found) != 1 or any(lists_on(text, f, find.aliases) for f in there) else min(found.pop())
 
 
 def lists_on(text: str, found: NameInText, names: Iterable[str]) -> bool:

@@ -298,9 +298,7 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(KgmedError)
     async def ours(request: Request, error: KgmedError) -> Response:
-        if isinstance(error, Left):
-            return Response(status_code=499)
-        return said(request, problem_of(error))
+        return Response(status_code=499) if isinstance(error, Left) else said(request, problem_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:

@@ -342,9 +342,7 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > (most := self.rules.most(scope["path"])):
             return problem(413, f"the body is larger than {most:,} bytes")
-        if scope["method"] == "OPTIONS" and origin in self.rules.origins:
-            return None
-        return self._unknown(scope, headers)
+        return None if scope["method"] == "OPTIONS" and origin in self.rules.origins else self._unknown(scope, headers)
 
     def _unknown(self, scope: Scope, headers: Mapping[str, str]) -> Problem | None:
         """Whether who asks is not known, or asks too often."""

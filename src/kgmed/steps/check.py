@@ -405,9 +405,7 @@ class _Judge:
             return replace(made, triple=found, label="contradicted" if opposite else label)
         odd = [q for q in said if doses and all(strange([q], quantities(t.tail.name)) for t in doses)]
         against = next((t for q in odd for t in doses if _other_number(q, quantities(t.tail.name))), None)
-        if against:
-            return replace(made, triple=against, label="contradicted")
-        return None
+        return replace(made, triple=against, label="contradicted") if against else None
 
     def of_numbers(self, reading: Reading, claims: Sequence[Claim]) -> list[Claim]:
         """The claims whose numbers are in no evidence of what they are about."""

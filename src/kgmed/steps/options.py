@@ -289,9 +289,7 @@ def _lists(text: str, by: Mentions) -> bool:
 def _headline(text: str, by: Mentions) -> frozenset[str] | None:
     """The options that the reply begins with, each by its letter."""
     row = by.row(text, 0)
-    if not row or not row.lettered or _BAD.match(text, row.end) or _lists(text, by):
-        return None
-    return _sure(row)
+    return None if not row or not row.lettered or _BAD.match(text, row.end) or _lists(text, by) else _sure(row)
 
 
 def _judged(text: str, by: Mentions) -> tuple[set[str], set[str]]:

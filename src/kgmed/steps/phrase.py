@@ -117,9 +117,7 @@ def chain(evidence: Evidence, named: Callable[[Relation], str] = str) -> str:
     """
     if not evidence.triples:
         return one_line(evidence.text)
-    if evidence.kind == "path":
-        return _path(evidence, named)
-    return "; ".join(_grouped(evidence.triples, named))
+    return _path(evidence, named) if evidence.kind == "path" else "; ".join(_grouped(evidence.triples, named))
 
 
 def _path(evidence: Evidence, named: Callable[[Relation], str]) -> str:

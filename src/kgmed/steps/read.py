@@ -65,9 +65,7 @@ def fault(reply: str, *, language: str, instructions: Sequence[str] = (), fence:
         return "repeated its instructions"
     if loops(without_marks(text)):
         return "repeated itself"
-    if foreign(text, language):
-        return f"did not answer in the language of the question ({language})"
-    return ""
+    return f"did not answer in the language of the question ({language})" if foreign(text, language) else ""
 
 
 def echoes(reply: str, instructions: Sequence[str]) -> bool:

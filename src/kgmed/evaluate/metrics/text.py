@@ -123,9 +123,7 @@ def corpus(pairs: Iterable[tuple[Sequence[str], Sequence[Sequence[str]]]]) -> li
 
 def _scorer(n: int) -> Callable[[Run, Item], float | None]:
     def score(run: Run, item: Item) -> float | None:
-        if not item.gold.texts:
-            return None
-        return bleu(words(run.answer.text), [words(t) for t in item.gold.texts], n)
+        return None if not item.gold.texts else bleu(words(run.answer.text), [words(t) for t in item.gold.texts], n)
 
     return score
 
