@@ -152,8 +152,7 @@ class OneServer(httpx2.BaseTransport):
         except (KeyError, httpx2.InvalidURL):
             return
         home = self._home
-        safer = (home.scheme, to.scheme) == ("http", "https")
-        if to.host == home.host and (safer or to.origin == home.origin):
+        if to.host == home.host and ((home.scheme, to.scheme) == ("http", "https") or to.origin == home.origin):
             hidden = self._key.parameter if self._key else ""
             headers["location"] = str(to.copy_remove_param(hidden) if hidden in to.params else to)
 

@@ -23,8 +23,7 @@ def ask_box(session: Session) -> Any:
         import ipywidgets
     except ImportError:
         raise Unavailable('the ask box needs ipywidgets: pip install "kgmed[notebook]"') from None
-    wide = {"width": "100%"}
-    field = ipywidgets.Text(placeholder="What are the signs of Marfan syndrome?", layout=wide)
+    field = ipywidgets.Text(placeholder="What are the signs of Marfan syndrome?", layout={"width": "100%"})
     button = ipywidgets.Button(description="Ask", button_style="primary")
     shown = ipywidgets.HTML()
     box = ipywidgets.VBox([ipywidgets.HBox([field, button]), shown])

@@ -196,8 +196,7 @@ class Pipeline:
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
         if self.understand is not unread:
-            frame = clock("understand", lambda: self.understand(query, mentions, links))
-            query = replace(query, frame=frame)
+            query = replace(query, frame=clock("understand", lambda: self.understand(query, mentions, links)))
         own = links if self.task.published else of_patient(links)
         found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, own)])
         evidence = clock("rank", lambda: self._ranked(query, found))

@@ -93,8 +93,7 @@ class Registry(Generic[T]):
         """Every name: those that come first, kgmed's others by module in the order there, then those of plug-ins."""
         own = self._own()
         self._load_plug_ins()
-        ahead = [name for name in self._first if name in own]
-        return list(dict.fromkeys([*ahead, *own, *self._things]))
+        return list(dict.fromkeys([*[name for name in self._first if name in own], *own, *self._things]))
 
     def all(self) -> list[T]:
         """Every thing, in the order of `names`; what holds one is imported."""

@@ -88,8 +88,7 @@ class RunStore:
         data = packed(run)
         kept = Kept.of(run)
         row = kept.id, kept.question, kept.answer, kept.graph, kept.method, kept.abstained
-        sql = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._file().write(sql, (*row, data))
+        self._file().write("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, data))
 
     def get(self, id: str) -> Run:
         """The run of an id, or of the beginning or the end of one; "last" = the newest. Raises `BadInput`."""

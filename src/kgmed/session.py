@@ -185,8 +185,7 @@ class Session:
                 return self._asked(question, options, after, ending, _StageEvents(events.put))
 
         with ThreadPoolExecutor(1) as pool:
-            done = pool.submit(copy_context().run, work)
-            done.add_done_callback(events.put)
+            pool.submit(copy_context().run, work).add_done_callback(events.put)
             try:
                 while isinstance(event := events.get(), Event):
                     yield event
@@ -340,8 +339,7 @@ class Session:
     def understand(self, question: Question | str) -> Frame:
         """What a question is understood to ask on the first graph that is tried; nothing is retrieved."""
         asked = Question(question) if isinstance(question, str) else question
-        toolkit = self.toolkit(self.order(asked, None)[0], language_of(asked))
-        pipeline = self.pipeline(toolkit)
+        pipeline = self.pipeline(self.toolkit(self.order(asked, None)[0], language_of(asked)))
         query = Query(asked)
         mentions = pipeline.recognize(query)
         return pipeline.understand(query, mentions, pipeline.link(mentions))

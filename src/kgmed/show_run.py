@@ -312,8 +312,7 @@ def _drawn_arrows(picture: _Picture, marker: str) -> Iterator[str]:
 def _sides(picture: _Picture, arrow: _Arrow) -> tuple[tuple[Entity, bool], tuple[Entity, bool]]:
     """Where an arrow meets its boxes, the left one first: (entity, whether at its right side)."""
     first, second = sorted((arrow.head, arrow.tail), key=lambda e: picture.places[e][0])
-    same = picture.places[first][0] == picture.places[second][0]
-    return (first, True), (second, same)
+    return (first, True), (second, picture.places[first][0] == picture.places[second][0])
 
 
 def _point(picture: _Picture, entity: Entity, *, right: bool) -> tuple[int, int]:

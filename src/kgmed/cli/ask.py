@@ -232,8 +232,7 @@ def _behind(pieces: Iterable[Evidence]) -> _Sources:
 def _sources(run: Run, words: Catalogue, width: int) -> Iterator[Piece]:
     """One line: graphs, as many references as fit, how many more there are."""
     cited = run.context.cited
-    stands_on = [cited[n - 1] for n in run.answer.citations if 0 < n <= len(cited)] or list(cited)
-    found = _behind(stands_on)
+    found = _behind([cited[n - 1] for n in run.answer.citations if 0 < n <= len(cited)] or list(cited))
     begin = f"{'; '.join(found.graphs) or run.graph}"
     room = width - cells(f"{words('page.sources')}{begin}, {words('page.more', count=9999)}; {words('page.shows')}")
     listed: list[str] = []

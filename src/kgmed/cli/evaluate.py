@@ -484,8 +484,7 @@ def score(
     names = metric or PLAIN[dataset(trial.dataset).task]
     chosen = Choices(models(metric_model or []), layer, idf, baseline, keywords, device)
     made = make_all(names, chosen, lambda: load(trial.dataset, data))
-    wanted = [m for name in names for m in made.get(name) or (named(name),)]
-    told = scores.score(found, plan, wanted)
+    told = scores.score(found, plan, [m for name in names for m in made.get(name) or (named(name),)])
     compared = scores.compare_to_baseline(told, against) if against else []
     sources = {m.name: m.source for some in made.values() for m in some}
     if as_json:

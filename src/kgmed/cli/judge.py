@@ -181,8 +181,7 @@ def _show(found: "Checking") -> None:
 
 def _row(kind: str, share: "Share") -> tuple[object, ...]:
     low, high = share.interval
-    wanted = _BARS.get(kind, 0.95)
-    return kind, share.n, f"{share.share:.3f}", f"{low:.3f}-{high:.3f}", f">= {wanted}"
+    return kind, share.n, f"{share.share:.3f}", f"{low:.3f}-{high:.3f}", f">= {_BARS.get(kind, 0.95)}"
 
 
 # `kgmed eval judge` and `kgmed eval ratings`: answers compared by a model and by people, and whether the two agree.

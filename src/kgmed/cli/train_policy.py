@@ -269,8 +269,7 @@ def rlkgf(
     ] = "value",
 ) -> None:  # fmt: skip
     """Train by our PPO against the graph: the reward of an answer is the score of the disease that it names."""
-    settings = replace(loop.settings(), baseline=baseline)
-    _by_graph("ppo", cases, run, tuning, settings, reward, loop.preset)
+    _by_graph("ppo", cases, run, tuning, replace(loop.settings(), baseline=baseline), reward, loop.preset)
 
 
 @as_options

@@ -138,8 +138,7 @@ class FindingNames:
         first, last = np.searchsorted(self._tail, [tail, f"{tail}\U0010ffff"]).tolist()
         for text, node in zip(self._tail[first:last].tolist(), self._owner[first:last].tolist(), strict=True):
             before = text[len(tail) :][::-1]
-            whole = not before or has_cjk(tail) or not before[-1].isalnum()
-            if whole and not _NOT.search(before):
+            if (not before or has_cjk(tail) or not before[-1].isalnum()) and not _NOT.search(before):
                 yield node
 
 
@@ -478,8 +477,7 @@ def _findings(table: DiseaseTable, above: Groups, size: int, nodes: int) -> dict
 
     def sparse(*pooled: Pooled) -> SparseColumns:
         disease, node = (np.concatenate([column[i] for column in pooled]) for i in (0, 1))
-        frequency = np.concatenate([p.frequency for p in pooled])
-        return columns(disease, node, frequency, rows=size, width=nodes)
+        return columns(disease, node, np.concatenate([p.frequency for p in pooled]), rows=size, width=nodes)
 
     findings, denied = table.pooled(Role.FINDING), table.pooled(Role.EXCLUDES)
     nobody = findings.frequency == 0

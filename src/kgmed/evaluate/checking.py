@@ -168,8 +168,7 @@ class Maker:
 
         def case(kind: str, want: str, text: str) -> CheckCase:
             first, last = (text, tail) if self.draw.random() < 0.5 or kind == "true" else (tail, text)
-            whole = self._together(first, last) if tail else text
-            return CheckCase(whole, evidence, kind, want, role.value, shape)
+            return CheckCase(self._together(first, last) if tail else text, evidence, kind, want, role.value, shape)
 
         objects = [t.object for t in said]
         yield case("true", "supported", self._say(role, triple.subject, objects))
@@ -285,8 +284,7 @@ class Maker:
         self.draw.shuffle(found)
         for match in found:
             for factor in self.draw.sample((2, 3, 5, 0.5, 10, 4), 6):
-                number = f"{float(match[0]) * factor:g}"
-                changed = text[: match.start()] + number + text[match.end() :]
+                changed = text[: match.start()] + f"{float(match[0]) * factor:g}" + text[match.end() :]
                 if _is_strange_dose(changed, text, known):
                     return changed
         return None

@@ -126,8 +126,7 @@ def controlled(name: str) -> Controlled:
     """
     found = _NAME.fullmatch(name)
     parts = found[2].split(",") if found and found[2] is not None else []
-    pairs = [_SETTING.fullmatch(part) for part in parts]
-    settings = tuple((pair[1], pair[2]) for pair in pairs if pair)
+    settings = tuple((pair[1], pair[2]) for pair in [_SETTING.fullmatch(part) for part in parts] if pair)
     if not found or len({n for n, _ in settings}) != len(parts):
         raise BadInput(
             f"{name!r} is no name of a method; write METHOD, METHOD[SETTING=VALUE,...], METHOD+CONTROL or METHOD@MODEL"

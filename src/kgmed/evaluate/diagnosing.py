@@ -86,8 +86,7 @@ def mean(values: Sequence[float]) -> MeanScores:
     if not values:
         raise BadInput("there is nothing to take the mean of")
     n = len(values)
-    error = stdev(values) / sqrt(n) if n > 1 else 0.0
-    return MeanScores(round(fmean(values), 12), round(error, 12), n)
+    return MeanScores(round(fmean(values), 12), round(stdev(values) / sqrt(n) if n > 1 else 0.0, 12), n)
 
 
 @dataclass(frozen=True, slots=True)

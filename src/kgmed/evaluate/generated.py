@@ -79,8 +79,7 @@ def made_of(graph: LocalGraph, language: str, each: int, seed: int = 0) -> Itera
     """
     for number, form in enumerate(FORMS):
         chance = random.Random(f"{seed} {language} {number}")  # noqa: S311 - a sample, not a secret
-        triples = _triples(graph, form.role, chance, each * 40)
-        named = [t for t in triples if _names(form, t, language)]
+        named = [t for t in _triples(graph, form.role, chance, each * 40) if _names(form, t, language)]
         for t in named[:each]:
             yield _made(form, language, t.subject, t.object, true=True)
         if form.is_pair and len(named) > 1:
@@ -268,8 +267,7 @@ def trapped(understand: Understand, cases: Iterable[TrapCase]) -> list[Trapped]:
     """Every wrong link, in the order of the cases."""
     found = []
     for case in cases:
-        links = understand(case.text)[1]
-        met = [x for x in links if x.mention.start < case.end and x.mention.end > case.start]
+        met = [x for x in understand(case.text)[1] if x.mention.start < case.end and x.mention.end > case.start]
         found += [Trapped(case, x, _wrong(case, x)) for x in met if x.entity.id not in case.right and _counts(case, x)]
     return found
 

@@ -196,8 +196,7 @@ def _no_data(name: str, data: Path, *, scored: bool) -> str:
     known = others() if scored else datasets()
     if name not in known:
         return "not to be had: kgmed has no data set of that name"
-    lacking = missing(known[name], data)
-    return f"not in {data}; it comes from {known[name].source}" if lacking else ""
+    return f"not in {data}; it comes from {known[name].source}" if missing(known[name], data) else ""
 
 
 def _no_method(name: str, preset: str) -> str:
@@ -677,8 +676,7 @@ def _patients(name: str, data: Path) -> Split:
 
 def _dropped(name: str, data: Path) -> tuple[str, ...]:
     """The rows of a set of patients that could not be read; of others every row is read, or refused."""
-    diagnosed = name in others() or "-questions" in name
-    return _patients(name, data).dropped if diagnosed else ()
+    return _patients(name, data).dropped if name in others() or "-questions" in name else ()
 
 
 HEADER = ("row", "model", "ours", "95 %", "sd of seeds", "n", "failed", "unread", "gain", "paper", "paper's gain")

@@ -546,8 +546,7 @@ def _in_order(run: Run) -> Run:
     Only of an answer that is made of the facts, whose context is a line for each piece of evidence.
     """
     answer, context = run.answer, run.context
-    plain = phrase.Numbered()(run.query, context.cited)
-    if answer.reader != "facts" or context.text != plain.text:
+    if answer.reader != "facts" or context.text != phrase.Numbered()(run.query, context.cited).text:
         return run
     shown = [n for n in dict.fromkeys(int(n) for n in _MARK.findall(answer.text)) if 0 < n <= len(context.cited)]
     order = list(dict.fromkeys([*shown, *answer.citations, *range(1, len(context.cited) + 1)]))

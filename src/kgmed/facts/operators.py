@@ -122,8 +122,7 @@ class Lists:
 
     def classes(self, link: Link) -> list[Evidence]:
         """The classes of a medicine in which a third as many of its products stand as in the first, or more."""
-        family = Family(self.graph)
-        nodes = list(family.of(link, narrower=False)) if link.entity.kind in MEDICINES else []
+        nodes = list(Family(self.graph).of(link, narrower=False)) if link.entity.kind in MEDICINES else []
         up = ByRole(self.graph, Role.IS_A).objects(nodes)
         found: dict[int, dict[int, int]] = {}
         for above, origin, edge in zip(up.node.tolist(), up.origin.tolist(), up.edge.tolist(), strict=True):
@@ -359,8 +358,7 @@ class Lists:
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
         steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
-        slip = role in _DONE and _is_ill(entity)
-        if not slip and len(steps.objects(node).node):
+        if not (role in _DONE and _is_ill(entity)) and len(steps.objects(node).node):
             return True
         if role not in OF_THE_SUBJECT and len(steps.subjects(node).node):
             return True
@@ -412,8 +410,7 @@ class Lists:
         cases = Diagnosis(self.graph, keep=self.diseases)(query, links)
         if not cases:
             return {}
-        odds = np.exp(np.array([e.score for e in cases]) - cases[0].score)
-        belief = self.via * odds
+        belief = self.via * np.exp(np.array([e.score for e in cases]) - cases[0].score)
         return {self.graph.number(e.about[0].id): (float(b), e) for e, b in zip(cases, belief, strict=True)}
 
     def _candidates(self, belief: dict[int, float], role: Role, implied: Believed) -> list[Evidence]:

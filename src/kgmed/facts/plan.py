@@ -354,8 +354,7 @@ class FromFrame:
     def _of_findings(self, query: Query, ask: Ask) -> list[Evidence]:
         """Of an ask without a subject: the diseases that fit what is told; that nothing is known of what is not."""
         asked = Asked(self.graph, query, ask, plan()[ask.intent])
-        explains = query.frame.findings and self._may_explain(ask)
-        found = operator_named("explain")(asked) if explains else []
+        found = operator_named("explain")(asked) if query.frame.findings and self._may_explain(ask) else []
         return found or [_says_not("nothing", query.frame)]
 
     def _may_explain(self, ask: Ask) -> bool:
@@ -428,8 +427,7 @@ def _said_broader(frame: Frame, ask: Ask) -> Iterator[Evidence]:
 def _roles_of(ask: Ask) -> tuple[Role, ...]:
     """The roles whose edges answer an ask; () where texts may."""
     row = plan()[ask.intent]
-    roles = row.negative[1] if ask.negative else row.roles
-    return () if row.relations else roles
+    return () if row.relations else row.negative[1] if ask.negative else row.roles
 
 
 def _by_other_links(ask: Ask) -> Iterator[Ask]:

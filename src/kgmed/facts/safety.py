@@ -65,8 +65,7 @@ def doses(graph: LocalGraph, frame: Frame, evidence: Sequence[Evidence], say: Ca
     child = CHILDREN in groups_of(frame.patient)
     kept = _of_children(fitting) if child else fitting
     thing = next((n.links[0].entity for n in ask.things if n.links), given[0].about[0] if given[0].about else None)
-    rest = [e for e in evidence if e in kept or e not in given]
-    return [*_heads(thing, kept, say, child=child), *rest]
+    return [*_heads(thing, kept, say, child=child), *(e for e in evidence if e in kept or e not in given)]
 
 
 def _is_alone(graph: LocalGraph, ask: Ask, e: Evidence) -> bool:
@@ -175,8 +174,7 @@ class NotForThisPatient:
         if found.reasons and gone and not any(e.kind != "warning" for e in kept):
             thing = gone[0].about[0] if gone[0].about else gone[0].triples[0].object
             triples = tuple(t for reasons in found.reasons.values() for r in reasons for t in r.triples)
-            said = say("safety.all", one=named(thing, han=say.han))
-            yield Evidence(said, VERDICT, triples, (thing,), 1.0, "no")
+            yield Evidence(say("safety.all", one=named(thing, han=say.han)), VERDICT, triples, (thing,), 1.0, "no")
 
 
 def _once(pieces: Iterable[Evidence]) -> list[Evidence]:
@@ -305,8 +303,7 @@ class _Gate:
         for e in evidence:
             for t in _of_medicines(e):
                 self.given.setdefault(t.subject, {}).update({x.id: None for x in (t.object, *e.about[:1]) if x.id})
-        drugs = [*self.given, *asked]
-        nodes = list({graph.number(drug.id) for drug in drugs if drug.id})
+        nodes = list({graph.number(drug.id) for drug in [*self.given, *asked] if drug.id})
         self._parts = _ties(graph, Role.INGREDIENT, nodes, both=False) if told.allergens or told.groups else {}
         self._ties = _ties(graph, Role.INTERACTS, nodes, both=True) if told.taken else {}
         self._taken = frozenset(n for thing in told.taken for n in thing.nodes)
@@ -339,8 +336,7 @@ class _Gate:
 
     def _why(self, drug: Entity, ends: Sequence[str]) -> tuple[Reason, ...]:
         """Why a medicine is not for the patient, given for what has some ids."""
-        treated = frozenset(map(self.graph.number, ends))
-        key = (self.graph.number(drug.id), treated)
+        key = (self.graph.number(drug.id), frozenset(map(self.graph.number, ends)))
         if key not in self._seen:
             self._seen[key] = (*self._of_own(drug, ends), *(self._reasons(*key) if self.told else ()))
         return self._seen[key]
@@ -398,8 +394,7 @@ class _Gate:
     def _products(self, node: int) -> list[int]:
         """The labels that stand for a substance without one."""
         name = self.graph.at(node).name
-        bare = substance(name) == name.casefold()
-        nodes = medicines_of(self.graph).get(name.casefold(), ()) if bare else ()
+        nodes = medicines_of(self.graph).get(name.casefold(), ()) if substance(name) == name.casefold() else ()
         table = warnings_of(self.graph)
         return [n for n in nodes if n != node and any(w.contraindication for w in table.of(n))][:_PRODUCTS]
 

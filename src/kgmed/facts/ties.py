@@ -244,8 +244,7 @@ class Ties:
             spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in one]
             places = np.concatenate(spans) if spans else np.empty(0, np.int64)
             places = places[np.isin(out.neighbour[places], goal)][:_EDGES]
-            edges = places if out.edge is None else out.edge[places]
-            yield from ((int(edge), along) for edge in edges.tolist())
+            yield from ((int(edge), along) for edge in (places if out.edge is None else out.edge[places]).tolist())
 
     # --- texts
 
@@ -334,8 +333,7 @@ class Ties:
             above = {} if self.is_medicine(other) else self.family.classes(self.own(other) | self._besides(other, ()))
             found += [replace(t, along=t.along is along) for t in self.tied(ways, above) if t.role in roles]
             for t, why in self._held(ways, self.names(other), roles):
-                own = self.graph.number(t.subject.id) in ways
-                found.append(Tie(t, why, along is own, 10 * len(why)))
+                found.append(Tie(t, why, along is (self.graph.number(t.subject.id) in ways), 10 * len(why)))
         return found
 
     def _held(
@@ -504,8 +502,7 @@ class AskedThings:
         patient, asked = self.frame.patient, {t.entity.id for t in self.things[0]}
         told = [self._thing(n) for n in (*self.frame.findings, *patient.has, *patient.takes) if not _is_denied(n)]
         allergies = [replace(t, allergy=True) for n in patient.allergic_to if (t := self._thing(n) or _nameless(n))]
-        once = {t.entity.id: t for t in told if t and t.entity.id not in asked}
-        return [*once.values(), *allergies]
+        return [*{t.entity.id: t for t in told if t and t.entity.id not in asked}.values(), *allergies]
 
 
 def groups_of(named: Named) -> list[People]:

@@ -50,8 +50,7 @@ class Explain:
     def __call__(self, query: Query) -> list[Evidence]:
         """[] where no finding that the graph knows is told."""
         told = [n for n in query.frame.findings if n.links]
-        weighed = Intent.RELATION in query.frame.intents
-        suspected = self._suspected(told) if weighed else []
+        suspected = self._suspected(told) if Intent.RELATION in query.frame.intents else []
         findings = [n.links[0] for n in told if n not in suspected]
         if not findings:
             return []
@@ -152,8 +151,7 @@ class Rule:
 
     def denies(self, tie: Tie) -> bool:
         """Whether a tie says no."""
-        forbids = Role.CONTRAINDICATED in self.against and tie.grade == "no"
-        return forbids or tie.role in self.against
+        return (Role.CONTRAINDICATED in self.against and tie.grade == "no") or tie.role in self.against
 
     def says(self, tie: Tie, *, turned: bool = False) -> bool:
         """Whether a tie says yes."""
@@ -269,8 +267,7 @@ class Pair:
 
     def _mates_of_harmful(self) -> list[Tie]:
         """What others of the class of a medicine that does harm have with the other."""
-        harmful = self._harms() or self._worsened()
-        return self.ties.said_of(self.ties.mates(self.a), self.b) if harmful else []
+        return self.ties.said_of(self.ties.mates(self.a), self.b) if self._harms() or self._worsened() else []
 
     def _classed(self) -> list[Way]:
         """What leads from one to the other where that is asked for and is a class of it."""

@@ -198,8 +198,7 @@ class TiedThings:
         self, triple: Triple, entry: Entity, thing: Entity, owners: Mapping[str, Sequence[Entity]]
     ) -> Iterator[Tied]:
         """A triple whose other end is an entry of another thing, and of no product of both."""
-        other = triple.tail if triple.head == entry else triple.head
-        ends = owners.get(other.id, ())
+        ends = owners.get((triple.tail if triple.head == entry else triple.head).id, ())
         if ends and thing not in ends and not set(owners[entry.id]) & set(ends):
             yield triple, (thing, ends[0])
 

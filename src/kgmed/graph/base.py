@@ -544,8 +544,7 @@ def _steps(csr: Csr, nodes: Nodes, wanted: NDArray[np.bool_]) -> Hops:
         return Hops(np.zeros(len(at), np.int64), csr.neighbour[at].astype(np.int64), edge)
     begin = csr.indptr[nodes]
     counts = csr.indptr[nodes + 1] - begin
-    before = np.cumsum(counts) - counts
-    at = np.arange(int(counts.sum())) + np.repeat(begin - before, counts)
+    at = np.arange(int(counts.sum())) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
     keep = wanted[csr.relation[at]]
     at, origin = at[keep], np.repeat(np.arange(len(nodes)), counts)[keep]
     return Hops(origin, csr.neighbour[at].astype(np.int64), at if csr.edge is None else csr.edge[at].astype(np.int64))

@@ -108,8 +108,7 @@ class Warnings:
 
     def _texts(self, node: int) -> Iterator[Warning]:
         if self._tables is None:
-            said = self._graph.attributes(self._graph.at(node).id)
-            warns = (t for t in said if t.relation.role in WARNS)
+            warns = (t for t in self._graph.attributes(self._graph.at(node).id) if t.relation.role in WARNS)
             yield from (Warning(t.object.name, t.relation.role is Role.CONTRAINDICATED) for t in warns)
             return
         first, last = self._nodes.searchsorted([node, node + 1]).tolist()
@@ -327,8 +326,7 @@ def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
         given.setdefault(subject, []).append((names(end), at))
     found, begins = np.zeros(len(treats.number), bool), set[str]()
     for rows in given.values():
-        longer = sorted({name for name, _ in rows})
-        cut = {name for name, after in pairwise(longer) if cuts(name, after)}
+        cut = {name for name, after in pairwise(sorted({name for name, _ in rows})) if cuts(name, after)}
         begins |= cut
         for name, at in rows:
             found[at] |= name in cut

@@ -302,8 +302,7 @@ def _heads(store: Store) -> Ints:
 
 def _shown(store: Store, edges: Ints) -> tuple[str, ...]:
     """The first of some edges in words."""
-    triples = store.triples(edges[:_SHOWN])
-    return tuple(f"{t.head.name} | {t.relation} | {t.tail.name}" for t in triples)
+    return tuple(f"{t.head.name} | {t.relation} | {t.tail.name}" for t in store.triples(edges[:_SHOWN]))
 
 
 def _loops(store: Store) -> Finding:

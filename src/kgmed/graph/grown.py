@@ -106,8 +106,7 @@ KEPT = ("thing", "candidates", "coded", "lines", "told")
 
 def earlier_union(parts: Sequence[Store], folder: Path, key: Callable[[str], str]) -> Earlier | None:
     """The largest union of some of the graphs that stands beside the folder of theirs, with what it has kept."""
-    labels = [part.label for part in parts]
-    for _, beside in sorted(_unions_of_some(labels, folder), key=lambda m: -m[0]):
+    for _, beside in sorted(_unions_of_some([part.label for part in parts], folder), key=lambda m: -m[0]):
         store = open_store(beside)
         kept = open_arrays(derived_folder(store.folder, "joins", key(store.label)), KEPT)
         if kept and (found := _earlier_of(store, kept, parts)):

@@ -145,16 +145,14 @@ class Fuzzy:
         wanted = unique_numbers(_grams([normalise(name)])[0])
         if not len(wanted) or not len(arrays["gram"]):
             return np.zeros(0, np.int64)
-        found = np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)])
-        counts = np.bincount(found)
+        counts = np.bincount(np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)]))
         rows = (counts > 0).nonzero()[0]  # of booleans: less than half the time
         shared = counts[rows]
         alike = shared / (len(wanted) + arrays["size"][rows] - shared)
         if len(rows) > limit:  # the rest need not be put in order
             best = alike >= np.partition(alike, len(alike) - limit)[len(alike) - limit]
             rows, alike = rows[best], alike[best]
-        order = np.lexsort((rows, -alike))[:limit]
-        return rows[order].astype(np.int64)
+        return rows[np.lexsort((rows, -alike))[:limit]].astype(np.int64)
 
     def _arrays(self) -> Arrays:
         """What `_build` gives, made once and kept beside the graph."""

@@ -316,8 +316,7 @@ def _blocks(parts: Path, names: Fuzzy, encoder: Encoder, progress: Progress) -> 
         end = min(start + _BLOCK, total)
         path = kept.get(start)
         if path is None or not _is_whole(path, (end - start, encoder.dimensions)):
-            rows = encoder([names.name(i) for i in range(start, end)]).astype(np.float16)
-            path = _save(parts, start, rows)
+            path = _save(parts, start, encoder([names.name(i) for i in range(start, end)]).astype(np.float16))
         blocks.append(path)
         progress(end, total)
     return blocks

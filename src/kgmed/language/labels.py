@@ -234,5 +234,4 @@ def cuts(name: str, longer: str) -> bool:
     >>> cuts("流感", "流感嗜血杆菌"), cuts("高血压", "高血压危象"), cuts("肺炎", "肺炎")
     (True, False, False)
     """
-    rest = longer[len(name) :]
-    return longer.startswith(name) and bool(_pattern("indications", "cut").search(rest))
+    return longer.startswith(name) and bool(_pattern("indications", "cut").search(longer[len(name) :]))

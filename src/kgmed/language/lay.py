@@ -106,8 +106,7 @@ _NEXT = 1  # characters between words that stand side by side
 
 def _apart_by(one: Said) -> int:
     """The most characters between two words of what is told."""
-    places = sorted(one.words)
-    return max((b[0] - a[1] for a, b in pairwise(places)), default=0)
+    return max((b[0] - a[1] for a, b in pairwise(sorted(one.words))), default=0)
 
 
 def _taken(one: Said, kept: Iterable[Said]) -> bool:

@@ -142,8 +142,7 @@ def marked(text: str, mentions: Sequence[Mention]) -> list[Mention]:
 
 def of_patient(links: Sequence[Link]) -> list[Link]:
     """The links without other people's findings; all of them where nothing else is named: then they are asked about."""
-    own = [link for link in links if link.mention.status is not Status.OTHER]
-    return own or list(links)
+    return [link for link in links if link.mention.status is not Status.OTHER] or list(links)
 
 
 def _behind(text: str, triggers: Sequence[re.Pattern[str]], ends: Sequence[int]) -> Iterator[tuple[int, int]]:

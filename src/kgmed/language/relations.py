@@ -226,5 +226,4 @@ def _put_together(pieces: Sequence[str], parts: Mapping[str, str]) -> str:
         if word:
             said += [word, salt] if salt else [word]
             salt = ""
-    whole = " ".join(said).replace("_", " ")
-    return re.sub(r" ([,)])|([(-]) -?", r"\1\2", whole)
+    return re.sub(r" ([,)])|([(-]) -?", r"\1\2", " ".join(said).replace("_", " "))

@@ -245,8 +245,7 @@ class _Looked:
     @cached_property
     def _rows(self) -> dict[str, tuple[int, int]]:
         """Where each name stands: the number of its vectors, and its row there."""
-        each = ((v.names.name(i), (n, i)) for n, v in enumerate(self._vectors) for i in range(len(v)))
-        return dict(each)
+        return {v.names.name(i): (n, i) for n, v in enumerate(self._vectors) for i in range(len(v))}
 
 
 # --- Training it.

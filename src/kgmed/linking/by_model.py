@@ -133,8 +133,7 @@ class ReadByModel:
         found = [x for one in mentions for x in Spelled(self.graph)([one])]
         found = found or list(self.link(mentions[:1] if words else []))
         found.sort(key=lambda link: link.entity.kind not in (row["kind"], *_LIKE.get(row["kind"], ())))
-        once = {link.entity.id or link.entity.name: link for link in reversed(found)}
-        kept = tuple(reversed(once.values()))
+        kept = tuple(reversed({link.entity.id or link.entity.name: link for link in reversed(found)}.values()))
         kind = kept[0].entity.kind if kept else row["kind"]
         return Named(names, kind, ((start, end),) if at >= 0 else (), kept, part in ("denied", "other person"))
 

@@ -116,8 +116,7 @@ class Cascade:
         found: list[list[Match]] = [[] for _ in mentions]
         for stage in self.stages:
             short = [i for i, matches in enumerate(found) if len(matches) < k]
-            more = stage.topk([mentions[i] for i in short], k)
-            for i, matches in zip(short, more, strict=True):
+            for i, matches in zip(short, stage.topk([mentions[i] for i in short], k), strict=True):
                 found[i] = distinct([*found[i], *_of_kinds(matches, self.kinds)])[:k]
         return found
 
@@ -127,8 +126,7 @@ class Cascade:
         if self.nearest is None:
             return found
         short = [i for i, matches in enumerate(found) if len(matches) < k]
-        more = self.nearest.topk([mentions[i] for i in short], k)
-        for i, matches in zip(short, more, strict=True):
+        for i, matches in zip(short, self.nearest.topk([mentions[i] for i in short], k), strict=True):
             found[i] = distinct([*found[i], *_of_kinds(matches, self.kinds)])[:k]
         return found
 

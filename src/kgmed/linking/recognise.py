@@ -183,8 +183,7 @@ class Lexicon:
         words = tokens(text)
         named = _simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words)
         spans = _disjoint(named, last=not has_cjk(text))
-        found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
-        places = self._whole(text, found)
+        places = self._whole(text, _apart([(words[s.start].start, words[s.end - 1].end) for s in spans]))
         codes = [m.span() for m in re.finditer(_CURIE, text)]
         inside = Spans(codes)
         places = sorted([*codes, *(place for place in places if not inside.meet(*place))])
@@ -229,8 +228,7 @@ class Lexicon:
         hard, pauses = _gaps(text, words)
         hashes = np.array([_hash(w.text) for w in words], np.uint64)
         inner = np.array(_inner(text, words), np.uint64)
-        longest = int(self._index["longest"][0])
-        for start, end in _known(hashes, inner, hard, self._index["exact"], longest):
+        for start, end in _known(hashes, inner, hard, self._index["exact"], int(self._index["longest"][0])):
             yield Span(start, end, exact=True)
         most = _ACRONYM + 1  # letters: no longer word is one, and ½½½... is many words that all stand in one stretch
         written = np.array([_hash(text[w.start : min(w.end, w.start + most)]) for w in words], np.uint64)
@@ -368,8 +366,7 @@ def _among(values: NDArray[np.uint64], index: NDArray[np.uint64]) -> NDArray[np.
     """Which values are in the sorted index."""
     if not len(index) or not len(values):
         return np.zeros(len(values), np.bool_)
-    place = np.minimum(np.searchsorted(index, values), len(index) - 1)
-    return np.asarray(index[place] == values)
+    return np.asarray(index[np.minimum(np.searchsorted(index, values), len(index) - 1)] == values)
 
 
 def _bags(words: list[Token], pauses: NDArray[np.int64], index: NDArray[np.uint64]) -> Iterator[Span]:

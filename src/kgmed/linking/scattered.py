@@ -329,8 +329,7 @@ def _nearest(places: list[list[int]]) -> list[int]:
     >>> _nearest([[0, 9], [8], [7, 20]])
     [7, 8, 9]
     """
-    rarest = min(places, key=len)
-    stretches = [sorted({_nearest_to(at, p) for p in places}) for at in rarest]
+    stretches = [sorted({_nearest_to(at, p) for p in places}) for at in min(places, key=len)]
     return min(stretches, key=lambda s: s[-1] - s[0])
 
 

@@ -149,8 +149,7 @@ class Postings:
     def arrays(self) -> Arrays:
         """All of it as arrays, to be kept in files; no word has a line break in it."""
         listed = np.frombuffer("\n".join(self.number).encode(), np.uint8)
-        made = (listed, self.bounds, self.places, self.often, self.lengths)
-        return dict(zip(KEPT, made, strict=True))
+        return dict(zip(KEPT, (listed, self.bounds, self.places, self.often, self.lengths), strict=True))
 
     @classmethod
     def from_arrays(cls, made: Arrays) -> "Postings":
@@ -316,8 +315,7 @@ class Percentile:
         vectors = self.encoder([query.text, *(e.text for e in once)])
         cosines = vectors[1:] @ vectors[0]
         floor = max(float(np.percentile(cosines, self.percentile)), self.at_least)
-        fitting = int(np.count_nonzero(cosines >= floor))
-        return best(once, cosines, min(self.keep, max(1, fitting)))
+        return best(once, cosines, min(self.keep, max(1, int(np.count_nonzero(cosines >= floor)))))
 
 
 # --- BM25 retriever: the document of a disease that shares most words with the question (MindMap's baseline).

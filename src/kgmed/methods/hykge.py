@@ -176,8 +176,7 @@ class WithOptions:
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions; those in the question keep their places."""
         asked = query.question
-        text = asked.words
-        found = self.recognize(Query(replace(asked, text=text), query.hypothesis))
+        found = self.recognize(Query(replace(asked, text=asked.words), query.hypothesis))
         return [replace(m, negated=False) for m in found] if task().published else found
 
 
@@ -195,8 +194,7 @@ class WithSingles:
         """The chains first."""
         chains = self.chains(query, links)
         joined = {entity for e in chains for entity in e.about}
-        single = [link for link in links if link.entity not in joined]
-        return [*chains, *self.around(query, single)]
+        return [*chains, *self.around(query, [link for link in links if link.entity not in joined])]
 
 
 class OptionFact(NamedTuple):
@@ -338,8 +336,7 @@ def _recognizer(toolkit: Toolkit, s: HyKGESettings) -> Recognizer:
     known = toolkit.tagger or toolkit.recognize
     if toolkit.llm is None or s.recognizer == "tagger":
         return known
-    drawn = DrawnEntities(toolkit.llm, max_tokens=s.extra_tokens, prompts=toolkit.prompts)
-    return OrElse(drawn, known)
+    return OrElse(DrawnEntities(toolkit.llm, max_tokens=s.extra_tokens, prompts=toolkit.prompts), known)
 
 
 def _phraser(toolkit: Toolkit, s: HyKGESettings) -> Phraser:

@@ -51,8 +51,7 @@ class Differences:
         votes = self._votes(list(dict.fromkeys(named)))
         if not votes:
             note("no finding of the question is one of a disease of the graph")
-        chosen = self._candidates(votes)
-        found = self._told(chosen, votes, set(named))
+        found = self._told(self._candidates(votes), votes, set(named))
         if task().published:
             return found
         near = Neighbours(self.graph, attributes=False)(query, links)

@@ -199,8 +199,7 @@ class Relevant:
         for group in groups.values():
             if self.ranked:
                 group.sort(key=lambda s: -s.score)
-            shown = group[: self.listed] if self.ranked else group
-            yield _row(shown, len(group))
+            yield _row(group[: self.listed] if self.ranked else group, len(group))
 
 
 def _distinct(found: Iterable[_Found]) -> list[_Found]:
@@ -248,10 +247,8 @@ class AskedRows:
         if first.kind != "triple" or not first.triples:
             return first
         t = first.triples[0]
-        heads = len({e.triples[0].head for e in pieces}) == 1
-        at = t.head if heads else t.tail
-        shown = [_Scored(e.triples[0], at, e.score, e.about) for e in pieces[: self.listed]]
-        return _row(shown, len(pieces))
+        at = t.head if len({e.triples[0].head for e in pieces}) == 1 else t.tail
+        return _row([_Scored(e.triples[0], at, e.score, e.about) for e in pieces[: self.listed]], len(pieces))
 
 
 def _ends_of(piece: Evidence) -> list[tuple[object, ...]]:

@@ -133,8 +133,7 @@ class PatientSubgraph:
         return [piece for disease in listed if disease for piece in self._around(disease, there)]
 
     def _disease(self, name: str) -> Entity | None:
-        found = [m.entity for m in self.graph.lookup(name)]
-        return next((e for e in found if e.kind == "disease"), None)
+        return next((e for e in [m.entity for m in self.graph.lookup(name)] if e.kind == "disease"), None)
 
     def _around(self, disease: Entity, there: set[str]) -> list[Evidence]:
         """The triples of a disease with findings; none where the patient has none of these."""

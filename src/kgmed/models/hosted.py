@@ -275,8 +275,7 @@ class OpenAI(Hosted):
             wanted = {name: value for name, value in {**self.settings, **more}.items() if name not in self._refused}
             if PENALTY in wanted:  # no argument of the library: OpenAI's own models have none, vLLM and others do
                 wanted["extra_body"] = {PENALTY: wanted.pop(PENALTY)}
-            limit = dict.fromkeys(self._limits[:1], max_tokens)
-            return {"messages": turns, "model": self.model, **limit, **wanted}
+            return {"messages": turns, "model": self.model, **dict.fromkeys(self._limits[:1], max_tokens), **wanted}
 
         return self._calls.mended(asked, client.chat.completions.create, self._adapts)
 

@@ -352,8 +352,7 @@ def _sum(a: Usage, b: Usage) -> Usage:
 
 
 def _less(a: Usage, b: Usage) -> Usage:
-    cost = None if b.cost is None else -b.cost
-    return _sum(a, Usage(-b.calls, -b.tokens_in, -b.tokens_out, cost))
+    return _sum(a, Usage(-b.calls, -b.tokens_in, -b.tokens_out, None if b.cost is None else -b.cost))
 
 
 # --- A model that may be asked so many times, and no more.

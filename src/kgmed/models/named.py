@@ -293,8 +293,7 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, **here: Any) -> LLM
     given = {"batch": 1, "precision": "", "device": "", "bits": 0, "adapter": ""} | here
     check_name(spec)
     name, takes = _form(spec)
-    asked = {name for name in HERE if given[name] and (name, given[name]) != ("batch", 1)}
-    if wanted := asked - takes:
+    if wanted := {name for name in HERE if given[name] and (name, given[name]) != ("batch", 1)} - takes:
         what = "neither a batch nor a precision" if wanted & {"batch", "precision"} else f"no {sorted(wanted)[0]}"
         raise BadInput(f"{spec!r} takes {what}; name a model as hf/FOLDER_OR_NAME for them")
     if base_url and "base_url" not in takes:
@@ -439,5 +438,4 @@ def _file_name(spec: str) -> str:
     if spec.startswith("hf/"):
         path = Path(spec.removeprefix("hf/")).expanduser()
         return f"hf/{path.name}" if path.exists() else spec
-    place = MODELS[spec].member if spec in MODELS else spec
-    return f"gguf/{PurePosixPath(place).name}" if spec else ""
+    return f"gguf/{PurePosixPath(MODELS[spec].member if spec in MODELS else spec).name}" if spec else ""

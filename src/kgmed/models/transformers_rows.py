@@ -374,8 +374,7 @@ class BatchedReplies:
         for i, prompt in enumerate(prompts):
             ids[i, longest - len(prompt) :] = torch.tensor(prompt)
         cache: Any = transformers.DynamicCache()
-        lengths = torch.tensor([len(p) for p in prompts])
-        said = self._forward(ids, lengths, longest, cache)
+        said = self._forward(ids, torch.tensor([len(p) for p in prompts]), longest, cache)
         return said, [(layer.keys, layer.values) for layer in cache.layers]
 
     def _grown(self) -> Any:

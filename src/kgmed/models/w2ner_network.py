@@ -202,8 +202,7 @@ class W2NER(nn.Module):
         """Scores (b, n, n, r) before the softmax; rows and columns beyond a text's length mean nothing."""
         lengths = torch.tensor([len(words) for words in batch])
         h = self.dropout(self._words(self.dropout(self.encoder(batch)), lengths))
-        inside = mask(lengths).to(h.device)
-        refined = self.convolutions(self.grid(h), inside)
+        refined = self.convolutions(self.grid(h), mask(lengths).to(h.device))
         scores: Tensor = self.biaffine(h) + self.perceptron(refined).permute(0, 2, 3, 1)
         return scores
 

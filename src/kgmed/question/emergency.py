@@ -172,8 +172,7 @@ def without_past(text: str) -> str:
     kept, begun = [], False
     for clause in _pattern("clauses").split(text):
         when = None if re.match(r"(?i)\W*since\b", clause) else _pattern("long_ago").search(clause)
-        past = when is not None or begun
-        kept.append(" " * len(clause) if past else clause)
+        kept.append(" " * len(clause) if when is not None or begun else clause)
         begun = when is not None and len((clause[: when.start()] + clause[when.end() :]).strip()) < _NO_MORE
     return "".join(kept)
 

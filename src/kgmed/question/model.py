@@ -353,8 +353,7 @@ def _said(
     text: str, names: Sequence[Span], at: int, order: _Order, left: Sequence[str], right: Sequence[str], intent: str
 ) -> Iterator[str]:
     name = names[at]
-    mask = MASKS.get(name.kind)
-    kind = mask or name.kind or "?"
+    kind = MASKS.get(name.kind) or name.kind or "?"
     surface = text[name.start : name.end].casefold()
     place, among, alike = order
     yield from (
@@ -469,8 +468,7 @@ class Model:
         """The score of each class (k,), and of each sentence of each class and of how much it asks (n, k + 1)."""
         sentence = self.heads["sentence"]
         each = np.stack([sentence.scores(f) for f in seen.sentences])
-        asks = shares_of(each[:, -1])
-        return asks @ each[:, :-1] + self.heads["whole"].scores(seen.whole), each
+        return shares_of(each[:, -1]) @ each[:, :-1] + self.heads["whole"].scores(seen.whole), each
 
     def alone(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The probability of each class (k,) from the scores of n-grams alone."""

@@ -193,8 +193,7 @@ def _begin(text: str, start: int, known: Known) -> int:
     first = bool(_BEGINS.search(text, max(0, before.start() - _FAR), before.start()))
     if first and "-" not in before[1]:  # a sentence begins with a capital
         words = words[1:]
-    proper = any(not known(w.removesuffix("'s").casefold()) for w in words)
-    return before.start() if proper else start
+    return before.start() if any(not known(w.removesuffix("'s").casefold()) for w in words) else start
 
 
 _INTENTS = tuple(Intent)
@@ -329,8 +328,7 @@ class Trained:
         if self.encoder is not None and (shares.max() < SURE or language not in LANGUAGES):
             encoder = self.encoder()
             if encoder.name == self.model.encoder:
-                vector = encoder([asked_of_encoder(text, spans, at)])[0]
-                shares = self.model.with_vector(scores, vector, language)
+                shares = self.model.with_vector(scores, encoder([asked_of_encoder(text, spans, at)])[0], language)
         return shares, read, each
 
     def _asked(
@@ -361,8 +359,7 @@ class Trained:
             sure = one.links or one.kind == UNKNOWN
             strange = strange or (bool(one.links) and one.kind in TAKEN)  # what is taken is never left out lightly
             least = _NO_NAME_STRANGE if strange else _NO_NAME_LINKED if sure else _NO_NAME
-            best = int(np.delete(shares, none).argmax())
-            found.append(NO_NAME if shares[none] >= least else SLOTS[best])
+            found.append(NO_NAME if shares[none] >= least else SLOTS[int(np.delete(shares, none).argmax())])
         return found
 
     def _is_strange(self, phrase: str) -> bool:

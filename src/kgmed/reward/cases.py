@@ -611,8 +611,7 @@ class CauseGraph:
 
     def around(self, symptoms: Sequence[str]) -> tuple[int, ...]:
         """The rows of the diseases in the patient's subgraph: those linked to any of the symptoms."""
-        linked = self.count[:, self.places(symptoms)].any(axis=1)
-        return tuple(np.flatnonzero(linked).tolist())
+        return tuple(np.flatnonzero(self.count[:, self.places(symptoms)].any(axis=1)).tolist())
 
     def closure(self, symptoms: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The diseases and the symptoms of the patient's subgraph: all symptoms of all diseases linked to the patient's.

@@ -174,8 +174,7 @@ def veto(reward: Reward, question: Question | str, answers: Sequence[str], *, at
     An answer that cannot be judged passes: a veto needs a reason.
     """
     scores = reward([question] * len(answers), answers)
-    passed = (i for i, score in enumerate(scores) if score is None or score >= at_least)
-    place = next(passed, None)
+    place = next((i for i, score in enumerate(scores) if score is None or score >= at_least), None)
     return None if place is None else Best(answers[place], place, scores[place])
 
 

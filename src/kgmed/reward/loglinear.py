@@ -149,8 +149,7 @@ def walk_logs(graph: CauseGraph, c: float, smooth: float) -> Floats:
     head, tail = np.divmod(np.arange(m * f), max(f, 1))
     triples = np.column_stack([head, np.zeros_like(head), m + tail])
     scores = closed_form(Transition.of(Adjacency.of(m + f, triples), weight.ravel()), seeds(m + f, range(m)), c=c)
-    mass = scores[:, m:] / scores[:, m:].sum(axis=1, keepdims=True)
-    g = np.log(mass).T
+    g = np.log(scores[:, m:] / scores[:, m:].sum(axis=1, keepdims=True)).T
     return np.asarray(g - g.mean(axis=1, keepdims=True), np.float64)
 
 

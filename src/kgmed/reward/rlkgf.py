@@ -157,8 +157,7 @@ class _Network:
             return torch.nn.functional.dropout(t, self.recipe.dropout, training)
 
         if attention:
-            inner = torch.nn.functional.elu(self._attended(drop(x) @ w0, attention[0]))
-            return drop(inner) @ w1
+            return drop(torch.nn.functional.elu(self._attended(drop(x) @ w0, attention[0]))) @ w1
         return drop(torch.relu(self.mixing @ (drop(x) @ w0))) @ w1
 
     def _attended(self, values: Tensor, attention: Tensor) -> Tensor:
@@ -220,8 +219,7 @@ class Semantic:
         """R_s (b, m); NaN outside the patient's subgraph, everywhere where no symptom is known."""
         placed = self.graph.placed(c.positive for c in cases)
         mean = placed.total(self.similarity[placed.places]) / np.maximum(placed.many, 1)[:, None]
-        values = np.where(self.graph.inside(placed), mean, np.nan)
-        return softmax(values, self.temperature)
+        return softmax(np.where(self.graph.inside(placed), mean, np.nan), self.temperature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,8 +371,7 @@ class ScorerChoice:
             return loglinear.fit
         if self.name not in PRESETS:
             raise UnknownName("scorer of diseases", self.name, (BEST, *PRESETS))
-        settings = self.settings
-        return fit_with(settings, seed=self.seed)
+        return fit_with(self.settings, seed=self.seed)
 
     def told(self) -> str:
         """The choice in one line."""

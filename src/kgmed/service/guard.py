@@ -346,8 +346,7 @@ class Guard:
 
     def _unknown(self, scope: Scope, headers: Mapping[str, str]) -> Problem | None:
         """Whether who asks is not known, or asks too often."""
-        client = scope.get("client") or ("", 0)
-        who = str(client[0])
+        who = str((scope.get("client") or ("", 0))[0])
         self._keyed = self._keyed or not (self.rules.anybody or not self.keys.all())
         if self._keyed and not (scope["path"] in self.open_paths and scope["method"] in ("GET", "HEAD")):
             who = self.keys.whose(_key(headers))

@@ -129,8 +129,7 @@ class Around:
 
     def texts(self, spot: Spot) -> list[Triple]:
         """Those that end in a text."""
-        found = (self._texts(entity) for entity in spot.entities if entity.id)
-        return [t for texts in found for t in texts]
+        return [t for texts in (self._texts(entity) for entity in spot.entities if entity.id) for t in texts]
 
     def _texts(self, entity: Entity) -> list[Triple]:
         try:
@@ -153,8 +152,7 @@ class Around:
 
         out = self.graph.adjacency.out
         begin, end = int(out.indptr[head]), int(out.indptr[head + 1])
-        near = out.neighbour[begin:end]
-        low, high = np.searchsorted(near, [tail, tail + 1]).tolist()
+        low, high = np.searchsorted(out.neighbour[begin:end], [tail, tail + 1]).tolist()
         edges = range(begin + low, begin + high)
         yield from (self.graph.triple(i if out.edge is None else int(out.edge[i])) for i in edges)
 
@@ -262,8 +260,7 @@ class ByTriples:
         if answer.abstained:
             return checked
         known = Known(context.cited)
-        asked = query.question.words
-        verdicts = self._verdicts(checked.verdicts, set(sentences(answer.text)), known, asked)
+        verdicts = self._verdicts(checked.verdicts, set(sentences(answer.text)), known, query.question.words)
         named = [n for n in answer.citations if 1 <= n <= len(context.cited)]
         stood_on = [n for v in verdicts if v.supported for n in v.citations]
         return replace(checked, verdicts=tuple(verdicts), citations=tuple(dict.fromkeys([*named, *stood_on])))
@@ -416,8 +413,7 @@ class _Judge:
         frequencies = [q for t in triples for q in _told(t)]
         pieces = [self.known.cited[n - 1] for t in triples if (n := self.known.number(t))]
         beside = (q for e in pieces for q in quantities(e.text) if not (frequencies and q.unit == "%"))  # of another
-        here = [*frequencies, *quantities(self.asked), *beside]
-        odd = strange(said, here)
+        odd = strange(said, [*frequencies, *quantities(self.asked), *beside])
         if not odd:
             return []
         against = next((t for t in triples if _other_number(odd[0], _told(t))), None)

@@ -248,8 +248,7 @@ def full_text(evidence: Evidence) -> str:
 def _cited_share(wanted: Collection[str], said: dict[int, str]) -> tuple[list[int], float]:
     """The numbers cited that hold any of the wanted terms (all of them if none does), and the share they hold."""
     held = {n: terms(text) & set(wanted) for n, text in said.items()}
-    useful = [n for n in held if held[n]] or list(held)
-    return useful, len(set().union(*held.values())) / len(wanted)
+    return [n for n in held if held[n]] or list(held), len(set().union(*held.values())) / len(wanted)
 
 
 def _best_share(wanted: Collection[str], cited: Sequence[Evidence]) -> tuple[list[int], float]:

@@ -250,8 +250,7 @@ def _mutual(text: str, groups: Sequence[_SideBySide], i: int) -> ClaimedPair | N
     parts = re.split("[,，;；。]", text[groups[i - 1].end if i else 0 : groups[i].start])
     if i and len(parts) == 1:
         return None  # the objects of a verb
-    lead = parts[-1]
-    said = _said(lead, "", _tail(text, groups, i))
+    said = _said(parts[-1], "", _tail(text, groups, i))
     return said if said.roles & _MUTUAL else None
 
 
@@ -363,8 +362,7 @@ def _said(lead: str, gap: str, tail: str) -> ClaimedPair:
 
 def _common(roles: Sequence[frozenset[Role]]) -> frozenset[Role]:
     """The roles that all of several cues claim, else those that any does."""
-    both = roles[0].intersection(*roles[1:])
-    return both or roles[0].union(*roles[1:])
+    return roles[0].intersection(*roles[1:]) or roles[0].union(*roles[1:])
 
 
 def _denied(words: str) -> bool:

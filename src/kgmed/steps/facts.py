@@ -48,8 +48,7 @@ def clipped(text: str, longest: int) -> str:
     if len(flat) <= longest:
         return flat
     cut = flat[:longest]
-    ends = [cut.rfind(mark) for mark in "。；;，,、 "]
-    best = max(ends)
+    best = max(cut.rfind(mark) for mark in "。；;，,、 ")
     return (cut[:best] if best > longest // 2 else cut).rstrip("。；;，,、 ") + "…"
 
 

@@ -102,13 +102,11 @@ def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tu
     place[others] = np.arange(len(others))
     pairs = unique_numbers(shared.origin * len(others) + place[shared.node])  # each once, however often it is said
     finding, other = np.divmod(pairs, max(len(others), 1))
-    breadth = np.bincount(finding, minlength=len(findings))
-    rarity = np.log((len(others) + 1) / np.maximum(breadth, 1))
+    rarity = np.log((len(others) + 1) / np.maximum(np.bincount(finding, minlength=len(findings)), 1))
     common = np.bincount(other, rarity[finding] ** 2, minlength=len(others))
     common[np.isin(others, own)] = 0.0
     sifted = np.argsort(-common, kind="stable")[:_SIFTED]
-    has = steps.objects(others[sifted])
-    many = np.bincount(has.origin, minlength=len(sifted))
+    many = np.bincount(steps.objects(others[sifted]).origin, minlength=len(sifted))
     alike = np.zeros(len(others))
     alike[sifted] = common[sifted] / np.sqrt(np.maximum(many, 1))
     alike[np.argsort(-alike, kind="stable")[_LIKE:]] = 0.0
@@ -266,8 +264,7 @@ class Family:
         own = substance(name)
         if own != name.casefold():  # a product that is named after what is in it
             return own
-        made = self._ingredients.objects([node])
-        held = {substance(self.graph.at(n).name) for n in made.node.tolist()}
+        held = {substance(self.graph.at(n).name) for n in self._ingredients.objects([node]).node.tolist()}
         if own in held:
             return own
         same = self._same

@@ -133,8 +133,7 @@ def _judged(reply: str) -> dict[int, tuple[str, tuple[int, ...]]]:
     >>> _judged('{"verdicts": [{"sentence": 1, "verdict": "supports", "facts": [2]}]}')
     {1: ('supported', (2,))}
     """
-    rows = _rows(reply, "verdicts")
-    return dict(_row(row) for row in rows if row.get("verdict") in _SAYS)
+    return dict(_row(row) for row in _rows(reply, "verdicts") if row.get("verdict") in _SAYS)
 
 
 def _offered(reply: str) -> dict[int, str]:
@@ -237,8 +236,7 @@ class Labelled:
             told = any(cue.roles & _TOLD for _, _, cue in cues(plain[i]))  # that two interact offers neither
             v = verdicts[i]  # what says what the evidence warns of offers nothing
             warned = v.label == SUPPORTED and any(context.cited[n - 1].is_safety for n in v.citations)
-            silent = told or denies(plain[i]) or warned
-            act = says.get(i + 1, "mentions" if silent else "offers")
+            act = says.get(i + 1, "mentions" if told or denies(plain[i]) or warned else "offers")
             if act == "offers":
                 reason = f"the graph says {one_line(why).rstrip('.。')}"
                 made[i] = replace(verdicts[i], supported=False, label=DISPUTED, reason=reason, claims=())
@@ -367,8 +365,7 @@ _GAP, _BULLET = re.compile(r"\n{3,}"), re.compile(r"\s*(?:[-*•]|\d{1,2}[.)、]
 
 def _place(sentence: str, text: str, at: int) -> tuple[int, int] | None:
     """Where a sentence stands in a text, whatever the blanks between its words."""
-    body = r"\s*".join(re.escape(c) for c in sentence.split())
-    match = re.compile(body).search(text, at)
+    match = re.compile(r"\s*".join(re.escape(c) for c in sentence.split())).search(text, at)
     return match.span() if match else None
 
 

@@ -312,8 +312,7 @@ def _judged(text: str, by: Mentions) -> tuple[set[str], set[str]]:
 def _blocks(text: str, by: Mentions) -> Iterator[tuple[str, str]]:
     """The options that a list goes through, each with what is said of it before the next or a blank line and a "so"."""
     heads = list(_HEAD.finditer(text)) if _lists(text, by) else []
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=False):
+    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=False):
         yield head[1], _pattern("closing").split(text[head.end() : end])[0]
 
 
@@ -401,8 +400,7 @@ def _last_letter(pieces: Sequence[str]) -> set[str] | None:
     match = _LAST.fullmatch(pieces[-1])
     if not match:
         return None
-    hedged = len(pieces) > 1 and _pattern("hedges").search(pieces[-2]) is not None
-    return set() if hedged else {match[1]}
+    return set() if len(pieces) > 1 and _pattern("hedges").search(pieces[-2]) is not None else {match[1]}
 
 
 def _letters_stated(pieces: Sequence[str]) -> set[str] | None:

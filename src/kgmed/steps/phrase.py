@@ -32,8 +32,7 @@ class Numbered:
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The lines, and the evidence in the same order."""
         cited = tuple(e for i, e in enumerate(evidence) if not self.limit or i < self.limit or e.is_safety)
-        lines = [f"[{i}] {one_line(e.text)}" for i, e in enumerate(cited, start=1)]
-        return Context("\n".join(lines), cited)
+        return Context("\n".join([f"[{i}] {one_line(e.text)}" for i, e in enumerate(cited, start=1)]), cited)
 
 
 # --- HyKGE's background: chains as arrows, then what the things at their ends are.
@@ -58,8 +57,7 @@ class Arrows:
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The lines, and the evidence in the same order."""
         ends = (entity for e in evidence for entity in e.about) if self.descriptions else ()
-        said = self._fitting(query, definitions(self.graph, query, ends))
-        cited = (*evidence, *said)
+        cited = (*evidence, *self._fitting(query, definitions(self.graph, query, ends)))
         return Context("\n".join(f"[{i}] {one_line(e.text)}" for i, e in enumerate(cited, start=1)), cited)
 
     def _fitting(self, query: Query, said: list[Evidence]) -> list[Evidence]:

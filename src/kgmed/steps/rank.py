@@ -408,8 +408,7 @@ class Fragments:
 
     def rows(self, query: Query) -> list[str]:
         """The distinct texts that the evidence is held against."""
-        asked = query.question.words
-        cut = self._cut(f"{asked}\n{query.hypothesis}")
+        cut = self._cut(f"{query.question.words}\n{query.hypothesis}")
         whole = [text for text in (query.text, query.hypothesis) if text.strip()] if self.whole else []
         return list(dict.fromkeys([*cut, *whole])) or [query.text]
 

@@ -287,8 +287,7 @@ def fewer(shown: int, error: PromptTooLong) -> int:
     >>> fewer(40, PromptTooLong("", tokens=4000, limit=1000)), fewer(40, PromptTooLong("")), fewer(2, PromptTooLong(""))
     (10, 20, 1)
     """
-    fits = shown * error.limit // error.tokens if error.tokens else shown // 2
-    return max(1, min(fits, shown - 1))
+    return max(1, min(shown * error.limit // error.tokens if error.tokens else shown // 2, shown - 1))
 
 
 def instructions(asked: Prompt) -> list[str]:

@@ -154,8 +154,7 @@ class Reasoning:
             return Verdict(said, supported=True, reason=f"evidence {step.label} says so", citations=(number,))
         known = self._between(step)
         if known and not _problem(step, known, "the graph"):
-            reason = f"the graph says so, but evidence {step.label} does not"
-            return Verdict(said, supported=True, reason=reason)
+            return Verdict(said, supported=True, reason=f"the graph says so, but evidence {step.label} does not")
         return Verdict(said, supported=False, reason=problem, citations=(number,))
 
     def _between(self, step: Step) -> list[Triple]:

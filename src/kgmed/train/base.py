@@ -44,8 +44,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a log; a last line that was cut short by a stop is left out, any other raises `SourceError`."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = text.split("\n")
-    return list(_rows(path, lines[:-1]))
+    return list(_rows(path, text.split("\n")[:-1]))
 
 
 def _rows(path: Path, lines: list[str]) -> Iterator[dict[str, Any]]:

@@ -58,8 +58,7 @@ def padded(rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> t
     """Tokens (n, L) padded on the left, and a mask (n, L) int64."""
     torch, longest = need("torch"), max(map(len, rows))
     ids = torch.tensor([[pad] * (longest - len(row)) + list(row) for row in rows], device=device)
-    seen = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows], device=device)
-    return ids, seen
+    return ids, torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows], device=device)
 
 
 def _read(body: Any, ids: "Tensor", seen: "Tensor", kept: Any = None) -> Any:

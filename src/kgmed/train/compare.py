@@ -268,8 +268,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     >>> spread([0.5, 0.7])
     (0.6, 0.1)
     """
-    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
-    return round(mean(values), 9), round(error, 9)
+    return round(mean(values), 9), round(stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0, 9)
 
 
 def gap(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

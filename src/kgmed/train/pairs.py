@@ -121,8 +121,7 @@ def train(graph: LocalGraph, found: Sequence[Group], encoder: Encoder | None) ->
     if len(learnt) < _LEAST:
         raise BadInput(f"{graph.label} has {len(learnt)} groups to learn from, fewer than {_LEAST}: too few synonyms")
     rows = features([pair for g in learnt for pair in g.pairs], encoder)
-    right = np.array([float(i == 0) for g in learnt for i in range(len(g.pairs))])
-    weights, bias = logistic(rows, right)
+    weights, bias = logistic(rows, np.array([float(i == 0) for g in learnt for i in range(len(g.pairs))]))
     return TrainedPairs(tuple(weights.tolist()), bias, graph.label, encoder)
 
 
@@ -156,8 +155,7 @@ def figures(scorer: PairScorer, found: Sequence[Group]) -> Figures:
     if not found:
         return Figures(0, 0.0, 0.0)
     scores = np.asarray(scorer([pair for g in found for pair in g.pairs]), np.float64)
-    ends = np.cumsum([len(g.pairs) for g in found])
-    parts = np.split(scores, ends[:-1])
+    parts = np.split(scores, np.cumsum([len(g.pairs) for g in found])[:-1])
     mrr = [1 / (1 + (part[1:] >= part[0]).sum()) for part in parts]
     auc = [(part[1:] < part[0]).mean() + 0.5 * (part[1:] == part[0]).mean() for part in parts]
     return Figures(len(found), float(np.mean(mrr)), float(np.mean(auc)))

@@ -295,8 +295,7 @@ class NameTokens:
     def fast(self) -> Any:
         """The same as a tokenizer of transformers, for other trainers; prompts are padded on the left."""
         parts, made = need("tokenizers"), need("transformers").PreTrainedTokenizerFast
-        vocabulary = {_SAID_END: _END} | self._number
-        words = parts.Tokenizer(parts.models.WordLevel(vocabulary, unk_token=_SAID_END))
+        words = parts.Tokenizer(parts.models.WordLevel({_SAID_END: _END} | self._number, unk_token=_SAID_END))
         words.normalizer = parts.normalizers.Lowercase()
         pattern = parts.Regex(self._pattern.pattern)
         words.pre_tokenizer = parts.pre_tokenizers.Split(pattern, behavior="removed", invert=True)

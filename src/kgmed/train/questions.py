@@ -107,8 +107,7 @@ def written_out(frames: Sequence[Row], rows: int = _ROWS) -> Iterator[Row]:
     """
     for kind, frame in frames:
         chance = np.random.default_rng(zlib.crc32(frame.encode()))
-        made = {_drawn(frame, chance) for _ in range(2 * rows)}
-        yield from ((kind, text) for text in sorted(made)[:rows])
+        yield from ((kind, text) for text in sorted({_drawn(frame, chance) for _ in range(2 * rows)})[:rows])
 
 
 def _drawn(frame: str, chance: np.random.Generator) -> str:
@@ -312,8 +311,7 @@ def _examples(rows: Sequence[MarkedQuestion], names: Sequence[tuple[Span, ...]] 
 
     Of each fold also pairs of its rows as one question.
     """
-    parts = [_part(row) for row in rows]
-    for at, (row, part) in enumerate(zip(rows, parts, strict=True)):
+    for at, (row, part) in enumerate(zip(rows, [_part(row) for row in rows], strict=True)):
         spans = _marks(row)
         if spans:
             yield Example(row, spans, 1.0 if names is None else _AS_MARKED, names is None, part)
@@ -437,8 +435,7 @@ def _slots(at: int, row: MarkedQuestion, find: Find | None, usual: Container[str
     """The names of a row with their slots, as marked and as a graph finds them, the intent known and not."""
     for spans, labels, found in _labelled(row, find, usual):
         for intent in ("", row.intents[0]):
-            each = slot_features(row.text, spans, intent)
-            for span, label, seen in zip(spans, labels, each, strict=True):
+            for span, label, seen in zip(spans, labels, slot_features(row.text, spans, intent), strict=True):
                 if not label and row.marked:
                     continue
                 yield _Slot(at, span, label, seen, found, bool(intent))

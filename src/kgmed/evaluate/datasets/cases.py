@@ -510,8 +510,7 @@ def _finding(feature: object) -> str:
 
 def _age(time: object) -> float | None:
     """The age of a time element in years, the end of a range; None where it gives none."""
-    ages = _of(time, "ageRange", dict, {})
-    age = _of(time, "age", dict, None) or _of(ages, "end", dict, {})
+    age = _of(time, "age", dict, None) or _of(_of(time, "ageRange", dict, {}), "end", dict, {})
     age = _of(age, "age", dict, None) or age
     text = _of(age, "iso8601duration", str, "")
     return years(text) if text else None

@@ -128,8 +128,7 @@ _SHOWN = 40  # characters of a column's name that is not understood
 def read(data: Path, *, file: Path) -> Iterator[Item]:
     """The questions of a file; `data` is not used. Without an id the line number is it."""
     seen: dict[str, int] = {}
-    lines = _lines(file) if file.suffix == ".jsonl" else _table(file)
-    for line, item in lines:
+    for line, item in _lines(file) if file.suffix == ".jsonl" else _table(file):
         if item.question.id in seen:
             raise SourceError(file, line, f"has the id {item.question.id!r} of line {seen[item.question.id]}", MEND)
         seen[item.question.id] = line
@@ -372,8 +371,7 @@ def _choices(row: Row) -> tuple[tuple[str, str], ...] | None:
     """Letter and text of each option; () where there are none, None where they are not understood."""
     value = _first(row, _OPTIONS)
     if value is None:
-        columns = option_columns([*row])
-        value = [row.get(column) for column in columns]
+        value = [row.get(column) for column in option_columns([*row])]
     if isinstance(value, Mapping) and {*value} >= {"label", "text"}:
         value = value["text"]
     elif isinstance(value, Mapping):

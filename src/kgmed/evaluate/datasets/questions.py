@@ -55,8 +55,7 @@ def consultations(path: Path) -> Iterator[Consultation]:
         asked, said = _PARTS.search(question), _PARTS.search(answer)
         if asked and said:
             parts = (n.strip().strip(" .") for n in _BETWEEN.split(said["entities"]))
-            names = tuple(n for n in parts if n)
-            yield Consultation(line, asked["text"].strip(), said["text"].strip(), names)
+            yield Consultation(line, asked["text"].strip(), said["text"].strip(), tuple(n for n in parts if n))
 
 
 def _row(path: Path, line: int, text: str) -> tuple[str, str]:

@@ -128,8 +128,7 @@ class Bleurt:
         return [self._cls, *first, self._sep, *second, self._sep], len(first) + 2
 
     def _ids(self, text: str) -> list[int]:
-        plain = text.encode("utf-8", "replace").decode("utf-8")
-        return [int(i) for i in self._pieces.encode(plain)]
+        return [int(i) for i in self._pieces.encode(text.encode("utf-8", "replace").decode("utf-8"))]
 
 
 def shortened(first: list[int], second: list[int], longest: int) -> tuple[list[int], list[int]]:

@@ -72,8 +72,7 @@ class States:
     def ids(self, text: str) -> tuple[int, ...]:
         """The tokens of a text, cut off at what the model can read."""
         whole = text.strip().encode("utf-8", "replace").decode("utf-8")
-        found = self._tokenizer(whole, truncation=True, max_length=self.longest)
-        return tuple(map(int, found["input_ids"]))
+        return tuple(map(int, self._tokenizer(whole, truncation=True, max_length=self.longest)["input_ids"]))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The tokens of ids as the tokenizer writes them."""
@@ -503,8 +502,7 @@ def grams(rows: Floats, weights: Floats, n: int) -> tuple[Floats, Floats]:
 def mover_score(answer: tuple[Floats, Floats], reference: tuple[Floats, Floats]) -> float:
     """1 - the distance between two sets of unit rows with their weights, not below 0."""
     (a, of_a), (b, of_b) = answer, reference
-    cost = np.sqrt(np.maximum(0, 2 - 2 * a @ b.T))
-    return max(0.0, 1 - mover_distance(of_a, of_b, cost))
+    return max(0.0, 1 - mover_distance(of_a, of_b, np.sqrt(np.maximum(0, 2 - 2 * a @ b.T))))
 
 
 def make_moverscore(

@@ -228,8 +228,7 @@ def _graph_cached(run: Run, item: Item) -> float | None:
 
 def _retrieval_where(run: Run, item: Item, *, cached: bool) -> float | None:
     """The seconds of a run whose every answer of the graph was, or was not, in the cache; None for any other run."""
-    share = _graph_cached(run, item)
-    return _retrieval(run, item) if share == float(cached) else None
+    return _retrieval(run, item) if _graph_cached(run, item) == float(cached) else None
 
 
 _MKG = "MKG-Rank, arXiv 2503.16131 (query time with its cache)"

@@ -118,8 +118,7 @@ def _inline(document: str, tips: Sequence[str], width: float, height: float, tit
     body = re.sub(r'<g id="[^"]*_\d+">', "<g>", body)  # numbered alike in every plot
     body = re.sub(r"<[^>]+>", _coloured, body)
     for number, tip in enumerate(tips):
-        named = f"<g><title>{escape(visible(tip))}</title>"
-        body = body.replace(f'<g id="tip-{number}">', named)
+        body = body.replace(f'<g id="tip-{number}">', f"<g><title>{escape(visible(tip))}</title>")
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width * 4 / 3:.0f}px"'
     return f'<svg {size} role="img" aria-label="{escape(visible(title))}">{body}'
 

@@ -147,8 +147,7 @@ def _of_file(path: Path) -> str:
 
         return format_of(path, ENTRIES)
     at, names = header_of(path)
-    looked = [names, *filter(str.strip, first_lines(path, at + 20)[at:])][:2]
-    found = begun[1] or _by_looks(looked)
+    found = begun[1] or _by_looks([names, *filter(str.strip, first_lines(path, at + 20)[at:])][:2])
     return "tables" if found == "triples" and at > 1 and remark([first[0]]) else found  # others begin with the header
 
 

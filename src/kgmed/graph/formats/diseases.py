@@ -126,8 +126,7 @@ def _field(path: Path, line: int, disease: str, key: str, value: Any) -> Iterato
             else:
                 yield DroppedRow("no drug in brackets", line)
     elif key not in SKIPPED:
-        parts = value if isinstance(value, list) else [value]
-        text = "\n".join(t for t in map(_text, parts) if t)
+        text = "\n".join(t for t in map(_text, value if isinstance(value, list) else [value]) if t)
         if text not in _MISSING:
             yield TextRow(disease, TEXTS.get(key) or key.replace("\0", " "), text)
 

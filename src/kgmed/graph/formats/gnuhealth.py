@@ -234,8 +234,7 @@ def _rows(module: Module) -> Iterator[Row]:
     said = module.translations(_DISEASE, _CATEGORY)
     shared = Counter(p.title for p in places.values())
     for place in places.values():
-        qualified = shared[place.title] > 1
-        yield _node(place, places.get(place.above), said, qualified=qualified)
+        yield _node(place, places.get(place.above), said, qualified=shared[place.title] > 1)
         if place.above:
             yield EdgeRow(place.key, IS_A.name, place.above)
 

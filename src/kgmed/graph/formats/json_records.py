@@ -329,8 +329,7 @@ def _by_name(document: JsonStream) -> bool:
 def format_of(path: Path, told: frozenset[str]) -> str:
     """The format of a JSON file by its content; "" where it is no graph. `told` are the fields of a disease's entry."""
     if not is_document(path):
-        first = next((line for line in first_lines(path, 20) if line.strip()), "")
-        entry = json_object(path, 1, first)
+        entry = json_object(path, 1, next((line for line in first_lines(path, 20) if line.strip()), ""))
         return "" if isinstance(entry, DroppedRow) else _of_entry(entry, told)
     with streamed(path) as document:
         if _by_name(document):

@@ -141,8 +141,7 @@ def _typedefs(path: Path) -> dict[str, str]:
 
 def header(path: Path) -> Mapping[str, str]:
     """The tags before the first stanza; of a tag that comes twice, the first value."""
-    first = next(stanzas(path))
-    return {tag: value for tag, value, _ in reversed(first.tags)}
+    return {tag: value for tag, value, _ in reversed(next(stanzas(path)).tags)}
 
 
 def terms(path: Path, faults: list[DroppedRow] | None = None) -> Iterator[Term]:

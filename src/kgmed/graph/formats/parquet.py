@@ -172,8 +172,7 @@ def _check_size(table: _Table) -> None:
 
 
 def _unreadable(file: Path, line: int, error: Exception) -> SourceError:
-    said = str(error).splitlines()[0][:80]
-    return SourceError(file, line, f"cannot be read ({said})", "write it again")
+    return SourceError(file, line, f"cannot be read ({str(error).splitlines()[0][:80]})", "write it again")
 
 
 def _of_columns(duckdb: Any, table: _Table) -> Iterator[TableRecord]:

@@ -315,8 +315,7 @@ _BABELON_MEND = "fetch it again from where the translations are published"
 
 def _is_babelon(first: Sequence[str]) -> int:
     """How sure the first lines are of Babelon: its header is like no other."""
-    cells = first[0].split("\t")
-    return 3 if {"subject_id", "translation_value"} <= set(cells) else 0
+    return 3 if {"subject_id", "translation_value"} <= set(first[0].split("\t")) else 0
 
 
 @formats.register("babelon", holds=("*.babelon.tsv",), looks=_is_babelon)

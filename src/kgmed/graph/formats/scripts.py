@@ -115,8 +115,7 @@ class Tokens:
                 found = None
             else:
                 self.at += 1
-                part = self.word()
-                found = found.get(part) if isinstance(found, dict) else None
+                found = found.get(self.word()) if isinstance(found, dict) else None
         return found
 
     def fields(self, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -214,8 +214,7 @@ def _records(files: Sequence[Path], own: Own) -> Files:
     headers = _headers(files)
     files = [file for file in files if file not in headers.values()]
     first = {file: header_of(headers.get(file, file))[1] for file in files}
-    holders = sorted(files, key=lambda file: _is_edges(first[file], own))
-    for file in holders:
+    for file in sorted(files, key=lambda file: _is_edges(first[file], own)):
         line = first[file]
         if line.startswith(("{", "[")) or is_yaml(file):
             yield file, _of_json(file)

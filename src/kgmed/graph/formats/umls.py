@@ -97,8 +97,7 @@ class Block:
         wrong |= self.bars[:, field] - begin != 8
         if wrong.any():
             i = int(wrong.argmax())
-            cell = self.raw[begin[i] : self.bars[i, field]].decode()
-            problem = f"{cell[:20]!r} in field {field + 1} is no CUI"
+            problem = f"{self.raw[begin[i] : self.bars[i, field]].decode()[:20]!r} in field {field + 1} is no CUI"
             raise SourceError(self.path, int(self.line[i]), problem, "write C and seven digits, as NLM does")
         for shift, mask, factor in _PAIRS:  # eight digits at once: pairs, then fours, then all
             value = ((value & np.uint64(mask)) * np.uint64(factor)) >> np.uint64(shift)

@@ -186,8 +186,7 @@ def open_bolt(address: BoltAddress, environment: Mapping[str, str]) -> "Bolt":
         import neo4j  # noqa: F401
     except ImportError:
         raise Unavailable('Bolt needs one more package: pip install "kgmed[bolt]"') from None
-    mapping = read_mapping(Path(address.map)) if address.map else None
-    return Bolt(Connection(address, environment), mapping)
+    return Bolt(Connection(address, environment), read_mapping(Path(address.map)) if address.map else None)
 
 
 class Bolt:
@@ -214,8 +213,7 @@ class Bolt:
 
     def _edges(self, after: int, limit: int) -> list[Any]:
         """The edges of the next nodes that have some."""
-        nodes = self.rows("about")[0][5]
-        for first in range(after, nodes, limit):
+        for first in range(after, self.rows("about")[0][5], limit):
             if found := self.connection.run(self._queries["edges"][0], {"after": first, "limit": limit}):
                 return found
         return []
@@ -288,8 +286,7 @@ def _write(connection: Connection, store: Store, force: bool, progress: Progress
     def run(query: str, **values: Any) -> list[Any]:
         return connection.run(query, values, write=True)
 
-    standing = run(f"MATCH (g:{p}_Graph) RETURN g.label, g.layout")
-    if standing == [[store.label, LAYOUT]] and not force:
+    if run(f"MATCH (g:{p}_Graph) RETURN g.label, g.layout") == [[store.label, LAYOUT]] and not force:
         return False
     done = _begun(run, p, store, force=force)
     for label, fields in _INDEXED.items():

@@ -235,8 +235,7 @@ class DatabaseGraph:
             asked.setdefault(key, []).append(name)
         by_key: dict[str, list[Any]] = {}
         for some in _cut(sorted(asked), self.database.most):
-            rows = self.database.rows(what, keys=some, texts=sorted({n for key in some for n in asked[key]}))
-            for row in rows:
+            for row in self.database.rows(what, keys=some, texts=sorted({n for key in some for n in asked[key]})):
                 by_key.setdefault(row[at], []).append(row)
         return {name: _ranked(name, by_key.get(key, ()), form) for name, key in keys.items()}
 
@@ -320,8 +319,7 @@ class DatabaseGraph:
     def _paths(self, ids: Sequence[str], hops: int, limit: int, *, shortest: bool) -> FoundPaths:
         around = self.excerpt(hops=hops)
         around.open(ids, shortest=shortest)
-        ends = [around.at(around.number(one)) for one in ids]
-        found = paths_between(around, ends, hops=hops, limit=limit)
+        found = paths_between(around, [around.at(around.number(one)) for one in ids], hops=hops, limit=limit)
         return FoundPaths(found.paths, found.total, (*around.cut, *found.cut))
 
 

@@ -366,8 +366,7 @@ class OwnTables:
         for t, kind, types in self._asked(None):
             if (place := kind.head[0]) in by_place:
                 query = self._with_edge(t, [self._on(place, 0, "own")], "WHERE edge = ANY(%(edges)s::bigint[])")
-                own = self._bound(place, by_place[place])
-                rows = self._run(query, own=own, types=types, edges=list(edges))
+                rows = self._run(query, own=self._bound(place, by_place[place]), types=types, edges=list(edges))
                 found += [(t, row) for row in rows]
         return self._told(found)
 
@@ -393,8 +392,7 @@ class OwnTables:
             for side, (place, _) in enumerate((kind.head, kind.tail)):
                 if place in by_place:
                     query = self._heaviest(t, side, place)
-                    own = self._bound(place, by_place[place])
-                    rows = self._run(query, own=own, types=types, limit=limit)
+                    rows = self._run(query, own=self._bound(place, by_place[place]), types=types, limit=limit)
                     found += [(self._full((place, str(one))), side, t, row) for one, *row in rows]
         found.sort(key=lambda one: self._rank(one[2], one[3]))
         told = self._told([(t, [i, *row[1:]]) for i, (_, _, t, row) in enumerate(found)])

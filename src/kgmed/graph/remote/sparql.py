@@ -456,8 +456,7 @@ def snapshot(url: str, name: str, query: Path) -> Source:
     def rows() -> Iterator[Row]:
         for offset in count(0, _PAGED):
             page = text if _LIMIT.search(text) else f"{text}\nLIMIT {_PAGED} OFFSET {offset}"
-            answer = client.post_form({"query": page}, accept=RESULTS)
-            results = answer.get("results")
+            results = client.post_form({"query": page}, accept=RESULTS).get("results")
             bindings = results.get("bindings") if isinstance(results, dict) else None
             if not isinstance(bindings, list):
                 raise server.unusable("no SPARQL results")

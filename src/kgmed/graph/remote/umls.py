@@ -186,8 +186,7 @@ class Umls:
         """The records of all pages, each fetched when its turn comes; raises `Unavailable` for one that is gone."""
         page, count = 1, 1
         while page <= count:
-            asked = dict(parameters) | {"pageNumber": str(page), "pageSize": str(PAGE)}
-            answer = self._client.get(path, asked)
+            answer = self._client.get(path, dict(parameters) | {"pageNumber": str(page), "pageSize": str(PAGE)})
             if answer is None and page > 1:
                 raise self.server.unusable(f"{page - 1} of {count} pages and then no more")
             yield from self._dig(answer, "result")

@@ -227,8 +227,7 @@ def cheapest(
         return middles, ()
     edge = np.zeros(len(sizes)) if middles.edge is None else middles.edge
     order = np.lexsort((edge, right.ends[middles.right], left.ends[middles.left], middles.weight))[:most]
-    kept = order[np.cumsum(sizes[order]) <= joined]
-    return middles.at(kept), cut
+    return middles.at(order[np.cumsum(sizes[order]) <= joined]), cut
 
 
 @dataclass(slots=True)

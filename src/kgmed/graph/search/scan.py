@@ -153,8 +153,7 @@ def blocks(items: Ints, sizes: Ints) -> list[Ints]:
     ends = np.cumsum(sizes)
     if ends[-1] <= BLOCK:
         return [items]
-    which = (ends - 1) // BLOCK
-    return np.split(items, np.flatnonzero(np.diff(which)) + 1)
+    return np.split(items, np.flatnonzero(np.diff((ends - 1) // BLOCK)) + 1)
 
 
 def _walk(csr: Csr, nodes: Nodes, chosen: Ints, targets: Nodes, place: Nodes | None) -> tuple[Ints, Ints, Nodes]:

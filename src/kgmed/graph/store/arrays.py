@@ -68,8 +68,7 @@ class Arena:
         """All texts in order, read in blocks."""
         for first in range(0, len(self), 1 << 16):
             starts = self._start[first : first + (1 << 16)].tolist()
-            lengths = self._length[first : first + (1 << 16)].tolist()
-            for begin, size in zip(starts, lengths, strict=True):
+            for begin, size in zip(starts, self._length[first : first + (1 << 16)].tolist(), strict=True):
                 yield str(self._blob[begin : begin + size], "utf-8")
 
     def inserted(self, places: NDArray[np.int64], texts: Sequence[str]) -> "Arena":

@@ -116,8 +116,7 @@ class Interner:
             self._hashes = larger
         self._hashes[begin : self._count] = hashes
         if self._count > _FULL * len(self._table):
-            size = 1 << int(self._count / _FULL).bit_length()
-            self._table = np.full(size, -1, self.kind)
+            self._table = np.full(1 << int(self._count / _FULL).bit_length(), -1, self.kind)
             begin = 0
         self._place(np.arange(begin, self._count, dtype=self.kind))
 

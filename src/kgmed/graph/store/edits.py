@@ -84,8 +84,7 @@ class Splice:
         stay = np.ones(edges, np.int64)
         stay[self.removed] = 0
         among = np.cumsum(stay) - stay
-        come = np.cumsum(np.bincount(self.places, minlength=edges + 1))
-        among += come[among]
+        among += np.cumsum(np.bincount(self.places, minlength=edges + 1))[among]
         return among
 
     def _out(self) -> Csr:
@@ -412,8 +411,7 @@ def append(folder: Path, edit: Edit) -> None:
     line = json.dumps({k: v for k, v in asdict(edit).items() if v not in ("", 1.0)}, ensure_ascii=False)
     with locked(folder), (folder / JOURNAL).open("ab+") as f:
         f.seek(0)
-        whole = f.read().rfind(b"\n") + 1
-        f.truncate(whole)
+        f.truncate(f.read().rfind(b"\n") + 1)
         f.write(line.encode("utf-8", "backslashreplace") + b"\n")  # a lone surrogate as JSON has it
         f.flush()
         os.fsync(f.fileno())

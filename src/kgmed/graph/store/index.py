@@ -39,8 +39,7 @@ class NameIndex:
         """A block during which the helper works; it is stopped if the block ends early."""
         if self._half < self._count:
             command = [sys.executable, "-m", __name__, str(self._folder), str(self._half), str(self._count)]
-            paths = os.pathsep.join(path or os.curdir for path in sys.path)
-            environment = {**os.environ, "PYTHONPATH": paths}
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.curdir for path in sys.path)}
             self._helper = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
         try:
             yield self
