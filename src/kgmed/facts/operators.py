@@ -11,14 +11,16 @@ import numpy as np
 
 from kgmed import vocabulary
 from kgmed.facts.plan import (
+    ILL,
     Asked,
+    RicherNames,
     Wanted,
     is_an_illness,
     is_case,
     links_of,
     mode_pattern,
+    much,
     operator_named,
-    rules,
     wanted,
 )
 from kgmed.frame import OTHER_THAN, Ask, Form, Intent, Named
@@ -267,7 +269,7 @@ class Lists:
         family = Family(self.graph)
         own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
         if own and role not in (*WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
-            best = max(own, key=lambda e: self.much(e, role))
+            best = max(own, key=lambda e: much(self.graph, e, role))
             return {best: own[best]}
         if not own and role in (Role.INHERITANCE, Role.GENE):
             forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
@@ -292,7 +294,7 @@ class Lists:
             if self._speaks(entity, role):
                 groups.setdefault(family.substance(self.graph.number(entity.id)), []).append(entity)
         usual = sorted(groups, key=lambda name: (-len(groups[name]), name))[: self.products]
-        return {max(groups[name], key=lambda e: self.much(e, role)): () for name in usual}
+        return {max(groups[name], key=lambda e: much(self.graph, e, role)): () for name in usual}
 
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
@@ -320,7 +322,7 @@ class Lists:
         )
         named = [m for b in dict.fromkeys(bare) if b != name and len(b) > 1 for m in self.graph.lookup(b)[:1]]
         twins = [e for m in named for e in Family(self.graph).twins(replace(link, entity=m.entity))]
-        return {e: () for e in sorted(twins, key=lambda e: -self.much(e, role))[:1] if self._speaks(e, role)}
+        return {e: () for e in sorted(twins, key=lambda e: -much(self.graph, e, role))[:1] if self._speaks(e, role)}
 
     def _with_a_finding(self, name: str) -> Iterator[str]:
         """The illness that a Chinese name puts before a finding of its own: 痔疮 of 痔疮便血."""
@@ -347,13 +349,6 @@ class Lists:
         usual = {node: len(given.subjects([node]).node) if given else 0 for node in much if much[node]}
         best = sorted(usual, key=lambda n: (-usual[n], -much[n], n))[: self.kinds]
         return {self.graph.at(node): (self.graph.triple(steps[node]),) for node in best}
-
-    def much(self, entity: Entity, role: Role) -> int:
-        """How much the graph says of an entity in a role."""
-        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
-        others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
-        texts = sum(t.relation.role is role for t in self.graph.attributes(entity.id))
-        return len(steps.objects(node).node) + others + texts
 
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
@@ -562,134 +557,6 @@ def _definition(asked: Asked, link: Link) -> Iterator[Evidence]:
     return islice((e for e in written if has_cjk(e.triples[0].tail.name) == say.han), 1)
 
 
-# --- Which entry of a graph a thing is answered by: a thin exact name yields to its twin, its longer name or its parts.
-# Spelling alone would keep the exact name however little the graph says of it; here names compete by spelling and by
-# their facts in the role that is asked for. That another name answers is said.
-
-_ILL = frozenset({"disease", "phenotype", "symptom"})
-THIN, RICH = 3, 10  # ours: facts in a role up to which a name is thin, and from which another takes its place
-_GENERAL = 1000  # ours: facts above which a name is of much, as pain is
-_LOOKED = 20  # names that begin with the thin one
-_SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
-
-
-@dataclass(frozen=True)
-class RicherNames:
-    """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more.
-
-    Where it is asked what is `done`, a thing that is done is named for what it is against.
-    """
-
-    graph: LocalGraph
-    done: bool = False
-
-    def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
-        """One link, or two where a Chinese name is made of two."""
-        done = self.done and link.entity.kind == "treatment"
-        own = 0 if done else self._facts(link.entity, link, role)
-        if own >= RICH or not (done or link.entity.kind in _ILL):
-            return (link,)
-        names = self._names(link) if role is Role.TREATS else ()
-        same = dict.fromkeys(e for name in names for e in self._called(name))
-        best = next((e for e in same if self._facts(e, link, role) > max(RICH * own, THIN)), None)
-        others = dict.fromkeys((*self._twins(link), *self._longer(link)) if own <= THIN and not best else ())
-        rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
-        if best or rich:
-            return (replace(link, entity=best or max(rich, key=lambda e: rich[e]), how="facts"),)
-        wider = islice(self._wider(link, role) if role is Role.TREATS and not own else (), 1)
-        return self._parts(link, role) or tuple(replace(link, entity=e, how="facts") for e in wider) or (link,)
-
-    def _names(self, link: Link) -> Iterator[str]:
-        """The names of a thing as it is looked up and in the graph, of a complaint also what else is said for it."""
-        for name in dict.fromkeys((link.mention.name, link.entity.name)):
-            said = [other for one in lay.said(name) if one.span == (0, len(name)) for other in one.names]
-            others = () if self._is_ill(link) else (*lay.others(name), *said)
-            yield from (name, *(n for n in others if link.entity.kind == "treatment" or not self._ending.search(n)))
-
-    def _is_ill(self, link: Link) -> bool:
-        """Whether a thing is an illness, whose other names in a patient's words may be those of a wider complaint."""
-        return link.entity.kind == "disease" and not Family(self.graph).is_symptom(link.entity)
-
-    def _called(self, name: str) -> Iterator[Entity]:
-        """The entries of an illness that are called by a name, or by it and that more is not said."""
-        before = vocabulary.members("word_lists", "before what is not specified") if has_cjk(name) else ()
-        for said in (name, *(part + name for part in before)):
-            found = (m.entity for m in self.graph.lookup(said) if m.entity.kind in _ILL)
-            yield from (e for e in found if has_cjk(name) or not self._ending.search(e.name))
-
-    @property
-    def _ending(self) -> re.Pattern[str]:
-        """What the names of illnesses end in, of which a complaint may be one sign and is not the whole."""
-        return vocabulary.listed("illnesses as asked")
-
-    def _wider(self, link: Link, role: Role) -> Iterator[Entity]:
-        """What is treated as the complaint in which the name of a complaint ends, behind where it is.
-
-        Of an illness its kind, behind a type: what ends the names of illnesses otherwise is often another illness.
-        """
-        many, ill = vocabulary.listed("illnesses of many kinds"), self._is_ill(link)
-        for name in dict.fromkeys(self._names(link)):
-            for cut in range(1, len(name) - 1) if has_cjk(name) else ():
-                where, what = name[:cut], name[cut:]
-                sort = vocabulary.listed("sorts before an illness" if ill else "qualities before an illness").search(
-                    where
-                )
-                if bool(sort) is ill and not is_of_people(where):
-                    found = [m.entity for m in self.graph.lookup(what)[:1] if m.entity.kind in _ILL]
-                    yield from (
-                        e for e in found if not many.fullmatch(what) and RICH <= self._facts(e, link, role) <= _GENERAL
-                    )
-
-    def _facts(self, entity: Entity, link: Link, role: Role) -> int:
-        """The facts that an entry, or one that is the same, has in a role."""
-        lists = Lists(self.graph)
-        return max(lists.much(e, role) for e in Family(self.graph).twins(replace(link, entity=entity)))
-
-    def _twins(self, link: Link) -> Iterator[Entity]:
-        """The entries of the name in another spelling: 胃疼 and 胃痛."""
-        name = link.mention.surface
-        pairs = [tuple(pair) for pair in rules()["names"]["written"]]
-        for old, new in (*pairs, *((new, old) for old, new in pairs)):
-            if old in name:
-                yield from (m.entity for m in self.graph.lookup(name.replace(old, new))[:1])
-
-    def _longer(self, link: Link) -> Iterator[Entity]:
-        """The entries of its kind whose names go on from the name: 类风湿性关节炎 from 类风湿."""
-        name = link.mention.surface  # of an illness alone: what is longer than a part of the body is an illness of it
-        if (
-            link.entity.kind != "disease"
-            or not isinstance(self.graph, Store)
-            or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST)
-        ):
-            return
-        from kgmed.graph.complete import completions  # read in where a name is thin
-
-        for found in completions(self.graph)(name, limit=_LOOKED):
-            if found.how == "start" and found.entity.kind == link.entity.kind:
-                yield found.entity
-
-    def _parts(self, link: Link, role: Role) -> tuple[Link, ...]:
-        """The two names that a Chinese name is made of, each with enough facts: 感冒 and 发烧."""
-        name, start = link.mention.surface, link.mention.start
-        for cut in range(_SHORTEST_CJK, len(name) - _SHORTEST_CJK + 1) if has_cjk(name) else ():
-            ends = [next(iter(self.graph.lookup(part)), None) for part in (name[:cut], name[cut:])]
-            if not is_of_people(name[:cut]) and all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
-                places = ((0, cut), (cut, len(name)))
-                return tuple(
-                    replace(
-                        link,
-                        entity=m.entity,
-                        how="facts",
-                        mention=replace(
-                            link.mention, surface=name[a:b], name=name[a:b], start=start + a, end=start + b
-                        ),
-                    )
-                    for m, (a, b) in zip(ends, places, strict=True)
-                    if m
-                )
-        return ()
-
-
 _FEW_OF_CLASS = 2  # ours: treatments up to which a class is asked of who has an illness, and not for the illness
 _FEW_CAUSES = 3  # ours: where a finding has fewer causes of its own, the diseases that show it are shown too
 _OF_AN_ILLNESS = (Role.TREATS, Role.FINDING, Role.CAUSE)  # what the graph has of whatever it knows as an illness
@@ -815,7 +682,7 @@ def _lacking(asked: Asked, links: Sequence[Link]) -> Iterator[Evidence]:
     """That the graph does not have what is asked of one of several illnesses, of treatments also of a first finding."""
     say, roles, lists = catalogue(asked.query.frame.language), asked.row.roles, Lists(asked.graph)
     treats = asked.ask.intent is Intent.TREATMENT
-    ill = [x for x in links if x.entity.kind == "disease" or (treats and x is links[0] and x.entity.kind in _ILL)]
+    ill = [x for x in links if x.entity.kind == "disease" or (treats and x is links[0] and x.entity.kind in ILL)]
     if len(links) < 2 or not (treats or all(x in ill and is_an_illness(asked.graph, x) for x in links)):
         return
     lacking = [x for x in ill if not any(lists.of(x, *roles)) and (treats or any(lists.of(x, *_OF_AN_ILLNESS)))]

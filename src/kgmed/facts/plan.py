@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,16 @@ from kgmed import vocabulary
 from kgmed.disk import packaged_toml
 from kgmed.frame import OTHER_THAN, Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.graph.store.store import Store
+from kgmed.language import lay
+from kgmed.language.text import has_cjk
 from kgmed.pipeline import note
 from kgmed.question.patient import is_of_people
-from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
+from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
 from kgmed.steps.family import MEDICINES, Family, class_pattern
+from kgmed.triples import OF_THE_SUBJECT
 from kgmed.vocabulary import Predicate
 
 # --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
@@ -156,6 +161,141 @@ def mode_pattern(mode: str) -> re.Pattern[str]:
 def rules() -> dict[str, Any]:
     """The tables of `verdicts.toml`."""
     return packaged_toml("kgmed.facts.verdicts")
+
+
+# --- Which entry of a graph a thing is answered by: a thin exact name yields to its twin, its longer name or its parts.
+# Spelling alone would keep the exact name however little the graph says of it; here names compete by spelling and by
+# their facts in the role that is asked for. That another name answers is said.
+
+ILL = frozenset({"disease", "phenotype", "symptom"})
+THIN, RICH = 3, 10  # ours: facts in a role up to which a name is thin, and from which another takes its place
+_GENERAL = 1000  # ours: facts above which a name is of much, as pain is
+_LOOKED = 20  # names that begin with the thin one
+_SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
+
+
+def much(graph: LocalGraph, entity: Entity, role: Role) -> int:
+    """How much a graph says of an entity in a role."""
+    steps, node = ByRole(graph, role), [graph.number(entity.id)]
+    others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
+    texts = sum(t.relation.role is role for t in graph.attributes(entity.id))
+    return len(steps.objects(node).node) + others + texts
+
+
+@dataclass(frozen=True)
+class RicherNames:
+    """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more.
+
+    Where it is asked what is `done`, a thing that is done is named for what it is against.
+    """
+
+    graph: LocalGraph
+    done: bool = False
+
+    def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
+        """One link, or two where a Chinese name is made of two."""
+        done = self.done and link.entity.kind == "treatment"
+        own = 0 if done else self._facts(link.entity, link, role)
+        if own >= RICH or not (done or link.entity.kind in ILL):
+            return (link,)
+        names = self._names(link) if role is Role.TREATS else ()
+        same = dict.fromkeys(e for name in names for e in self._called(name))
+        best = next((e for e in same if self._facts(e, link, role) > max(RICH * own, THIN)), None)
+        others = dict.fromkeys((*self._twins(link), *self._longer(link)) if own <= THIN and not best else ())
+        rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
+        if best or rich:
+            return (replace(link, entity=best or max(rich, key=lambda e: rich[e]), how="facts"),)
+        wider = islice(self._wider(link, role) if role is Role.TREATS and not own else (), 1)
+        return self._parts(link, role) or tuple(replace(link, entity=e, how="facts") for e in wider) or (link,)
+
+    def _names(self, link: Link) -> Iterator[str]:
+        """The names of a thing as it is looked up and in the graph, of a complaint also what else is said for it."""
+        for name in dict.fromkeys((link.mention.name, link.entity.name)):
+            said = [other for one in lay.said(name) if one.span == (0, len(name)) for other in one.names]
+            others = () if self._is_ill(link) else (*lay.others(name), *said)
+            yield from (name, *(n for n in others if link.entity.kind == "treatment" or not self._ending.search(n)))
+
+    def _is_ill(self, link: Link) -> bool:
+        """Whether a thing is an illness, whose other names in a patient's words may be those of a wider complaint."""
+        return link.entity.kind == "disease" and not Family(self.graph).is_symptom(link.entity)
+
+    def _called(self, name: str) -> Iterator[Entity]:
+        """The entries of an illness that are called by a name, or by it and that more is not said."""
+        before = vocabulary.members("word_lists", "before what is not specified") if has_cjk(name) else ()
+        for said in (name, *(part + name for part in before)):
+            found = (m.entity for m in self.graph.lookup(said) if m.entity.kind in ILL)
+            yield from (e for e in found if has_cjk(name) or not self._ending.search(e.name))
+
+    @property
+    def _ending(self) -> re.Pattern[str]:
+        """What the names of illnesses end in, of which a complaint may be one sign and is not the whole."""
+        return vocabulary.listed("illnesses as asked")
+
+    def _wider(self, link: Link, role: Role) -> Iterator[Entity]:
+        """What is treated as the complaint in which the name of a complaint ends, behind where it is.
+
+        Of an illness its kind, behind a type: what ends the names of illnesses otherwise is often another illness.
+        """
+        many, ill = vocabulary.listed("illnesses of many kinds"), self._is_ill(link)
+        for name in dict.fromkeys(self._names(link)):
+            for cut in range(1, len(name) - 1) if has_cjk(name) else ():
+                where, what = name[:cut], name[cut:]
+                sort = vocabulary.listed("sorts before an illness" if ill else "qualities before an illness").search(
+                    where
+                )
+                if bool(sort) is ill and not is_of_people(where):
+                    found = [m.entity for m in self.graph.lookup(what)[:1] if m.entity.kind in ILL]
+                    yield from (
+                        e for e in found if not many.fullmatch(what) and RICH <= self._facts(e, link, role) <= _GENERAL
+                    )
+
+    def _facts(self, entity: Entity, link: Link, role: Role) -> int:
+        """The facts that an entry, or one that is the same, has in a role."""
+        return max(much(self.graph, e, role) for e in Family(self.graph).twins(replace(link, entity=entity)))
+
+    def _twins(self, link: Link) -> Iterator[Entity]:
+        """The entries of the name in another spelling: 胃疼 and 胃痛."""
+        name = link.mention.surface
+        pairs = [tuple(pair) for pair in rules()["names"]["written"]]
+        for old, new in (*pairs, *((new, old) for old, new in pairs)):
+            if old in name:
+                yield from (m.entity for m in self.graph.lookup(name.replace(old, new))[:1])
+
+    def _longer(self, link: Link) -> Iterator[Entity]:
+        """The entries of its kind whose names go on from the name: 类风湿性关节炎 from 类风湿."""
+        name = link.mention.surface  # of an illness alone: what is longer than a part of the body is an illness of it
+        if (
+            link.entity.kind != "disease"
+            or not isinstance(self.graph, Store)
+            or len(name) < (_SHORTEST_CJK if has_cjk(name) else _SHORTEST)
+        ):
+            return
+        from kgmed.graph.complete import completions  # read in where a name is thin
+
+        for found in completions(self.graph)(name, limit=_LOOKED):
+            if found.how == "start" and found.entity.kind == link.entity.kind:
+                yield found.entity
+
+    def _parts(self, link: Link, role: Role) -> tuple[Link, ...]:
+        """The two names that a Chinese name is made of, each with enough facts: 感冒 and 发烧."""
+        name, start = link.mention.surface, link.mention.start
+        for cut in range(_SHORTEST_CJK, len(name) - _SHORTEST_CJK + 1) if has_cjk(name) else ():
+            ends = [next(iter(self.graph.lookup(part)), None) for part in (name[:cut], name[cut:])]
+            if not is_of_people(name[:cut]) and all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
+                places = ((0, cut), (cut, len(name)))
+                return tuple(
+                    replace(
+                        link,
+                        entity=m.entity,
+                        how="facts",
+                        mention=replace(
+                            link.mention, surface=name[a:b], name=name[a:b], start=start + a, end=start + b
+                        ),
+                    )
+                    for m, (a, b) in zip(ends, places, strict=True)
+                    if m
+                )
+        return ()
 
 
 # --- For a question with options: the shortest ties between what it names and what each option names.
