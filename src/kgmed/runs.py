@@ -182,6 +182,4 @@ def _plain(value: object) -> object:
     """What a record, or a setting of a method, is in JSON."""
     if names := getattr(value, "__dataclass_fields__", None):
         return {name: getattr(value, name) for name in names}
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    return dict(value) if isinstance(value, Mapping) else value.tolist() if hasattr(value, "tolist") else str(value)

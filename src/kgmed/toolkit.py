@@ -177,8 +177,7 @@ class Toolkit:
         from kgmed.graph.contradictions import contradictions, warnings_of
         from kgmed.steps.family import classes_of, medicines_of
 
-        for text in ("strange crimson malady", "闻所未闻的怪病"):
-            yield partial(self.understood, Question(text))
+        yield from (partial(self.understood, Question(text)) for text in ("strange crimson malady", "闻所未闻的怪病"))
         yield partial(is_spoken, self.graph, "")
         for make in (engine, medicines_of, classes_of, contradictions, forbidden_groups, warnings_of):
             yield partial(make, self.graph)

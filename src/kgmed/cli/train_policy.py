@@ -335,8 +335,7 @@ def _train(
     there = processes()
     trained = _policy(run, tuning, asked)
     with telling() as tell:
-        watch = Watch(folder=run.out, seed=run.seed, every=run.every, boards=boards, tell=tell)
-        rows = go(trained, asked, watch)
+        rows = go(trained, asked, Watch(folder=run.out, seed=run.seed, every=run.every, boards=boards, tell=tell))
     if not there.main:
         return
     if there.sharded:
@@ -491,8 +490,7 @@ def _judging(run: RunOptions) -> str:
     """The policy whose likelihood judges: a language model over the list, where there is one."""
     from kgmed.models.files import MODELS, installed_models
 
-    there = run.model not in MODELS or run.model in installed_models(data_folder())
-    return "choice" if there else run.policy
+    return "choice" if (run.model not in MODELS or run.model in installed_models(data_folder())) else run.policy
 
 
 @contextmanager

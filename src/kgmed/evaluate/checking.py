@@ -265,8 +265,7 @@ class Maker:
                 yield list(self._dose(self.draw.choice(texts), texts))
 
     def _dose(self, triple: Triple, texts: Sequence[Triple]) -> Iterator[CheckCase]:
-        others = [self._siblings(self._triple(self._role())) for _ in range(_PIECES)]
-        evidence = self._evidence([texts, *others])
+        evidence = self._evidence([texts, *[self._siblings(self._triple(self._role())) for _ in range(_PIECES)]])
 
         def case(kind: str, want: str, text: str) -> CheckCase:
             return CheckCase(form.format(a=triple.head.name, b=text), evidence, kind, want, "dosage", "one")

@@ -80,8 +80,7 @@ def made_of(graph: LocalGraph, language: str, each: int, seed: int = 0) -> Itera
     for number, form in enumerate(FORMS):
         chance = random.Random(f"{seed} {language} {number}")  # noqa: S311 - a sample, not a secret
         named = [t for t in _triples(graph, form.role, chance, each * 40) if _names(form, t, language)]
-        for t in named[:each]:
-            yield _made(form, language, t.subject, t.object, true=True)
+        yield from (_made(form, language, t.subject, t.object, true=True) for t in named[:each])
         if form.is_pair and len(named) > 1:
             yield from _false(graph, form, language, named, each, chance)
 

@@ -346,9 +346,7 @@ class Verdicts:
         one, other = (_winner(self.run(contest, item, side), criterion, self.criteria) for side in ORDERS)
         if one is None or other is None:
             return FAILED
-        if one == other:
-            return one
-        return FLIPPED if one and other else TIE
+        return one if one == other else FLIPPED if one and other else TIE
 
     def duels(self) -> list[Duel]:
         """Every criterion of every two methods."""

@@ -167,8 +167,7 @@ class ThreadExecutor:
             yield from (answered_entry(make, job, item) for job, item in jobs)
             return
         with threads(self.count) as pool:
-            for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD):
-                yield future.result()
+            yield from (future.result() for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +326,7 @@ def executor(*, threads: int = 1, workers: int = 0, ray: str = "") -> ThreadExec
     """The crew that a person asked for; raises `BadInput` where they ask for two."""
     if sum((threads > 1, workers > 0, bool(ray))) > 1:
         raise BadInput("give one of --threads, --workers and --ray")
-    if ray:
-        return RayExecutor(ray)
-    return ProcessExecutor(workers) if workers else ThreadExecutor(max(1, threads))
+    return RayExecutor(ray) if ray else ProcessExecutor(workers) if workers else ThreadExecutor(max(1, threads))
 
 
 # --- An evaluation from names: which methods on which questions of which data set, by which model; its estimated cost.

@@ -412,7 +412,7 @@ class FromFrame:
         found = self._answer(query, ask)
         if not _says(found):
             found = next(filter(_says, (self._answer(query, other) for other in _by_other_links(ask))), found)
-        better = _affirms if _is_another_tie(found) else _says
+        better = _affirms if found and all(is_verdict(e, "other") for e in found) else _says  # tied, but otherwise
         alone = ask.intent is Intent.OVERDOSE or ask.intent.out_of_scope  # what is given, and how much, is no answer
         if better(found) or ask is not query.frame.asks[0] or alone:
             return found
@@ -587,11 +587,6 @@ def _of_ask(number: int, piece: Evidence) -> Evidence:
 def _says(found: Sequence[Evidence]) -> bool:
     """Whether some evidence says more than that the graph has nothing."""
     return any(e.triples or not is_verdict(e, "lacking", "unknown", "none") for e in found)
-
-
-def _is_another_tie(found: Sequence[Evidence]) -> bool:
-    """Whether two things are tied, but not as the reading of the question has it."""
-    return bool(found) and all(is_verdict(e, "other") for e in found)
 
 
 def _affirms(found: Sequence[Evidence]) -> bool:

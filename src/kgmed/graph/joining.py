@@ -436,9 +436,7 @@ class Joiner:
     def _take(self, candidate: PossibleJoin) -> None:
         """Join the things of two records if nothing speaks against it."""
         one, other = (self._group.get(r, [r]) for r in (candidate.one, candidate.other))
-        if one is other or len(one) + len(other) > MOST:
-            return
-        if not all(self._go_together(a, b) for a in one for b in other):
+        if one is other or len(one) + len(other) > MOST or not all(self._go_together(a, b) for a in one for b in other):
             return
         self._why.setdefault(candidate.other, []).append(candidate.why)
         joined = [*one, *other]

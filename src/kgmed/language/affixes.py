@@ -165,8 +165,7 @@ def _bracket_behind(behind: str) -> int:
     closed = min((at for c in _CLOSED if (at := behind.find(c)) > 0), default=-1)
     if closed < 0:
         return len(behind) if _STRENGTH.match(behind[1:]) else 0
-    more = _beside(behind[closed + 1 : closed + 3], "behind")
-    return closed + 1 if more or _is_type(behind[1:closed]) else 0
+    return closed + 1 if _beside(behind[closed + 1 : closed + 3], "behind") or _is_type(behind[1:closed]) else 0
 
 
 def _longest(near: str, heading: str, begins: Callable[[str, str], bool]) -> str:

@@ -154,5 +154,4 @@ def _behind(text: str, triggers: Sequence[re.Pattern[str]], ends: Sequence[int])
 
 def _before(text: str, trigger: re.Pattern[str], parts: Sequence[int]) -> Iterator[tuple[int, int]]:
     """From the comma or "and" before each trigger up to it."""
-    for m in trigger.finditer(text):
-        yield parts[bisect_right(parts, m.start()) - 1], m.start()
+    yield from ((parts[bisect_right(parts, m.start()) - 1], m.start()) for m in trigger.finditer(text))

@@ -347,8 +347,7 @@ def _batches(
         some = min(_CLUSTER, size)
         whole = sorted_by[: len(x) // some * some].reshape(-1, some)
         order = whole[draw.permutation(len(whole))].reshape(-1)
-    for start in range(0, len(order) - size + 1, size):
-        yield order[start : start + size]
+    yield from (order[start : start + size] for start in range(0, len(order) - size + 1, size))
 
 
 def _slopes(x: Floats, entity: NDArray[np.int64], first: Floats, bias: Floats, last: Floats) -> list[Floats]:

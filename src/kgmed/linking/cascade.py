@@ -492,9 +492,7 @@ def agreements(mention: str, names: Sequence[str], encoder: Encoder) -> list[flo
 
 def _agreement(pair: tuple[str, str] | None) -> float:
     """The agreement of two names of which one says no more than the other."""
-    if pair is None:
-        return _OTHER_SCRIPT
-    return _ONE_SIDED if any(pair) else 1.0
+    return _OTHER_SCRIPT if pair is None else _ONE_SIDED if any(pair) else 1.0
 
 
 def differing(a: str, b: str) -> tuple[str, str] | None:

@@ -59,7 +59,11 @@ def meant(text: str, names: Sequence[Mention], *, more: bool) -> list[Mention]:
     >>> [[m.name for m in meant(t, of(t, "stroke"), more=True)] for t in ("signs of a stroke", "a stroke of the brush")]
     [['stroke'], []]
     """
-    doubtful = [m for m in names if _is_doubtful(m) and not is_quoted(text, m.start, m.end)]
+    doubtful = [
+        m
+        for m in names
+        if (_is_symbol(m) or m.surface.lower() in _list("everyday senses")) and not is_quoted(text, m.start, m.end)
+    ]
     if not doubtful or len(doubtful) < len(names) or _speaks_of_medicine(text, doubtful):
         return list(names)
     return [m for m in names if _is_had(text, m) or not (more or _is_symbol(m) or _is_done(text, m))]
@@ -78,10 +82,6 @@ def is_everyday(words: Sequence[Token]) -> bool:
     """Whether all of some words are ordinary ones, or one is a part of the body: a likeness would find a wrong name."""
     listed = _list("everyday words") | (_list("everyday parts") if len(words) == 1 else frozenset())
     return all(w.text in listed or fold_word(w.text) in listed for w in words)
-
-
-def _is_doubtful(m: Mention) -> bool:
-    return _is_symbol(m) or m.surface.lower() in _list("everyday senses")
 
 
 def _is_symbol(m: Mention) -> bool:

@@ -244,8 +244,7 @@ class OpenAI(Hosted):
 
     def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
         """The reply, held to the JSON schema where the server can; one that cannot is asked without from then on."""
-        named = {"name": "reply", "strict": True, "schema": dict(schema)}
-        shape = {"type": "json_schema", "json_schema": named}
+        shape = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
         with self._calls.one() as client:
             return self._reply(self._completion(client, messages, max_tokens, response_format=shape))
 

@@ -130,8 +130,7 @@ def _plain(text: str) -> Iterator[str | None]:
     else:
         lines = [line for line in lines if _BULLET.match(line)]
     for line in lines:
-        for part in _between_commas(_BULLET.sub("", line)):
-            yield _told(part)
+        yield from (_told(part) for part in _between_commas(_BULLET.sub("", line)))
 
 
 def _between_commas(line: str) -> list[str]:
@@ -442,8 +441,7 @@ def _nested(rows: Sequence[tuple[int, str]]) -> tuple[Node, ...]:
 
 def _without_labels(text: str) -> str:
     """The text of a node without the labels in brackets, without arrows and quotes around it."""
-    bare = _BRACKETED.sub("", unicodedata.normalize("NFKC", text))
-    return bare.strip("-> ").strip(_QUOTES) or text.strip()
+    return _BRACKETED.sub("", unicodedata.normalize("NFKC", text)).strip("-> ").strip(_QUOTES) or text.strip()
 
 
 def _label(match: re.Match[str]) -> str:

@@ -291,5 +291,4 @@ def weighed(piece: str) -> Features:
 def _head() -> Head:
     """The user's own weights, else kgmed's; raises `SourceError` for a file that holds none."""
     own = data_folder() / WEIGHTS
-    place = own if own.exists() else packaged("kgmed.question", "data", WEIGHTS)
-    return unpacked(stored(place), "emergency")
+    return unpacked(stored(own if own.exists() else packaged("kgmed.question", "data", WEIGHTS)), "emergency")

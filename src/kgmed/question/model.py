@@ -71,8 +71,7 @@ def ngrams(text: str) -> Iterator[tuple[int, int, str]]:
     """The n-grams of a text with their places: runs of Chinese signs, runs of other words."""
     for run in () if text.isascii() else _CHINESE.finditer(text):
         for size in range(_SHORTEST_GRAM_CJK, min(_LONGEST_GRAM_CJK, len(run[0])) + 1):
-            for at in range(run.start(), run.end() - size + 1):
-                yield at, at + size, text[at : at + size]
+            yield from ((at, at + size, text[at : at + size]) for at in range(run.start(), run.end() - size + 1))
     words = list(_TOKEN.finditer(text))
     for size in range(1, _LONGEST_GRAM + 1):
         for first, last in zip(words, words[size - 1 :], strict=False):
@@ -210,18 +209,15 @@ def ngrams_of(text: str) -> Iterator[str]:
     if cjk:
         joined = "".join(tokens)
         for size in range(1, _LONGEST + 1):
-            for at in range(len(joined) - size + 1):
-                yield joined[at : at + size]
+            yield from (joined[at : at + size] for at in range(len(joined) - size + 1))
     else:
         for size in (1, 2, 3):
-            for at in range(len(tokens) - size + 1):
-                yield " ".join(tokens[at : at + size])
+            yield from (" ".join(tokens[at : at + size]) for at in range(len(tokens) - size + 1))
         for token in tokens:
             if len(token) > _INNER[0] and _LATIN.fullmatch(token):
                 whole = f"<{token}>"
                 for size in _INNER:
-                    for at in range(len(whole) - size + 1):
-                        yield whole[at : at + size]
+                    yield from (whole[at : at + size] for at in range(len(whole) - size + 1))
     yield "^ " + " ".join(tokens[:2])
     yield "$ " + " ".join(tokens[-2:])
 
@@ -367,8 +363,7 @@ def _said(
         yield from (f"i {said}", f"ik {said} {kind}", f"p {min(place, 4)} {kind} {said}")
         yield f"a {min(alike, 3)} {among} {kind} {said}"
         yield f"last {at == len(names) - 1} {kind} {said}"
-    for word in surface.split() if not has_cjk(surface) else (surface[-2:], surface[:2]):
-        yield f"w {word}"
+    yield from (f"w {word}" for word in (surface.split() if not has_cjk(surface) else (surface[-2:], surface[:2])))
     for size in range(1, len(left) + 1):
         yield f"l {' '.join(left[-size:])}"
         yield f"l{size} {left[-size]}"

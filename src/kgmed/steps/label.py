@@ -314,8 +314,7 @@ def warns(verdict: Verdict) -> bool:
     if verdict.label != DISPUTED or verdict.reason.startswith(_MODEL):
         return False
     against = [c.triple for c in verdict.claims if c.label == DISPUTED and c.triple is not None]
-    given = any(t.relation.role in _GIVEN for t in against)
-    return not (given and denies(without_marks(verdict.sentence)))
+    return not (any(t.relation.role in _GIVEN for t in against) and denies(without_marks(verdict.sentence)))
 
 
 _TOLD = frozenset({Role.INTERACTS, Role.ADVERSE, Role.CAUSE, Role.INGREDIENT, Role.CONTRAINDICATED, Role.PRECAUTION})

@@ -73,11 +73,11 @@ def definitions(graph: KnowledgeGraph, query: Query, entities: Iterable[Entity])
     """What the graph says each of the entities is, each once, in the language of the question."""
     whole = [graph.entity(entity.id) for entity in dict.fromkeys(entities) if entity.id]
     form = _IS["zh" if has_cjk(query.text) else "en"]
-    return [_description(entity, form) for entity in whole if entity.description.strip()]
-
-
-def _description(entity: Entity, form: str) -> Evidence:
-    return Evidence(form.format(entity.name, one_line(entity.description)), "description", (), (entity,))
+    return [
+        Evidence(form.format(e.name, one_line(e.description)), "description", (), (e,))
+        for e in whole
+        if e.description.strip()
+    ]
 
 
 # --- MindMap's evidence as numbered chains: `[1] P1: (cough)<-has symptom-(flu)-test->(PCR)`.

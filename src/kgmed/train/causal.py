@@ -352,8 +352,7 @@ def load_causal(model: str, folder: Path, tuning: Tuning | None = None) -> "tupl
     path = str(as_folder(model, folder)) if model in MODELS else model
     number = {"bits": how.bits} if how.bits else {"dtype": "float32"}
     tokenizer, causal = load_transformer("AutoModelForCausalLM", path, how.device if how.bits else "cpu", **number)
-    name = Path(model).name if Path(model).is_dir() else model
-    return name, causal, HubTokens(tokenizer, chat=how.chat)
+    return Path(model).name if Path(model).is_dir() else model, causal, HubTokens(tokenizer, chat=how.chat)
 
 
 class HubTokens:

@@ -319,8 +319,7 @@ def _examples(rows: Sequence[MarkedQuestion], names: Sequence[tuple[Span, ...]] 
             yield Example(row, names[at], 1.0, in_use=True, part=part)
         else:
             yield Example(row, (), _AS_WRITTEN if spans else 1.0, not spans, part)
-    for row, fold in _pairs(rows):
-        yield Example(row, _marks(row), _AS_MARKED, in_use=False, part=fold)
+    yield from (Example(row, _marks(row), _AS_MARKED, in_use=False, part=fold) for row, fold in _pairs(rows))
 
 
 def _pairs(rows: Sequence[MarkedQuestion]) -> Iterator[tuple[MarkedQuestion, int]]:

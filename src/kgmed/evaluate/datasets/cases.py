@@ -292,8 +292,7 @@ class CaseQuestion:
 
 def case_patients(path: Path) -> Iterator[Case]:
     """The cases of the file, whatever their split; a disease may be missing. Raises `SourceError`."""
-    for number, row in _rows(path):
-        yield _findings(path, number, {"disease": "", **row})
+    yield from (_findings(path, number, {"disease": "", **row}) for number, row in _rows(path))
 
 
 def answers(path: Path) -> Iterator[CaseQuestion]:

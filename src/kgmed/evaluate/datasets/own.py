@@ -245,9 +245,7 @@ def _is_key(value: object) -> bool:
 
 def task_of(golds: list[Gold]) -> Task:
     """What is asked for, by what the gold has."""
-    if any(g.choices for g in golds):
-        return "choice"
-    return "text" if any(g.texts for g in golds) else "entities"
+    return "choice" if any(g.choices for g in golds) else "text" if any(g.texts for g in golds) else "entities"
 
 
 def own_dataset(file: Path) -> DataSet:

@@ -210,9 +210,7 @@ def _said(answer: Any) -> str:
         return _said(value) if value is not None else str(answer.get("mention") or "")
     if isinstance(answer, list):
         return ", ".join(part for part in map(_label, answer) if part)
-    if isinstance(answer, bool):
-        return "yes" if answer else "no"
-    return "" if answer is None else str(answer)
+    return ("yes" if answer else "no") if isinstance(answer, bool) else "" if answer is None else str(answer)
 
 
 def _label(value: Any) -> str:

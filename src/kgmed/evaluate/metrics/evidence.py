@@ -100,9 +100,7 @@ def _recall(k: int) -> Callable[[Run, Item], float | None]:
 
 def _precision(run: Run, item: Item) -> float | None:
     gold, cited = gold_names(item), run.context.cited
-    if not gold:
-        return None
-    return sum(bool(gold & names_in_evidence(e)) for e in cited) / len(cited) if cited else 0.0
+    return None if not gold else sum(bool(gold & names_in_evidence(e)) for e in cited) / len(cited) if cited else 0.0
 
 
 def _ndcg(run: Run, item: Item) -> float | None:

@@ -595,9 +595,7 @@ def notes(text: str) -> list[tuple[str, str]]:
 
 def _relation(remark: str) -> str:
     """What a remark of the list is."""
-    if _FOR_USE.search(remark):
-        return "listed_use"
-    return "restriction" if _RESTRICTS.search(remark) else "remark"
+    return "listed_use" if _FOR_USE.search(remark) else "restriction" if _RESTRICTS.search(remark) else "remark"
 
 
 def _entries(text: str) -> Sequence[str]:

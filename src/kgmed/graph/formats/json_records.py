@@ -398,9 +398,7 @@ def _aspect(entry: Entry) -> bool:
 def is_document(path: Path) -> bool:
     """Whether a file is one JSON value, not an object a line; raises `SourceError`."""
     first = [line for line in first_lines(path, 20) if line.strip()]
-    if is_yaml(path):
-        return True
-    if not first or first[0].lstrip()[:1] != "{":
+    if is_yaml(path) or not first or first[0].lstrip()[:1] != "{":
         return True
     if len(first) == 1 or not first[1].lstrip().startswith("{"):
         entry = json_object(path, 1, first[0])

@@ -323,8 +323,7 @@ def _batches(files: dict[str, Path], wanted: _Filter, relations: _UmlsRelations)
         yield from _told(_types(files["MRSTY"], wanted))
     if "MRDEF" in files:
         yield from _told(_definitions(files["MRDEF"], wanted))
-    for block in records(files["MRREL"], _FIELDS["MRREL"]):
-        yield _joined(block, wanted, relations)
+    yield from (_joined(block, wanted, relations) for block in records(files["MRREL"], _FIELDS["MRREL"]))
 
 
 def _told(rows: Iterator[Told]) -> Iterator[Batch]:

@@ -142,8 +142,7 @@ class _Rows:
         return [texts[code] for code in codes]
 
     def _batches(self) -> Iterator[Batch]:
-        for told in self._nodes():
-            yield Batch(told)
+        yield from (Batch(told) for told in self._nodes())
         for rows in pages(self.graph, "edges"):
             self._counted(len(rows))
             _, head, relation, tail, weight, support = zip(*rows, strict=True)

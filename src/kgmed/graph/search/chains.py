@@ -56,9 +56,7 @@ def shape(word: Word) -> str:
     >>> [shape(word) for word in ((True, True), (True, False), (False, True))]
     ['path', 'co_ancestor', 'co_occurrence']
     """
-    if word[0] == word[-1]:
-        return "path"
-    return "co_ancestor" if word[0] else "co_occurrence"
+    return "path" if word[0] == word[-1] else "co_ancestor" if word[0] else "co_occurrence"
 
 
 SHAPES = ("path", "co_ancestor", "co_occurrence")

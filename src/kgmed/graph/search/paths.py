@@ -85,9 +85,7 @@ def shortest(
 
 def _rows(adjacency: Adjacency, direction: Direction, *, towards: bool) -> list[Csr]:
     """The rows that lead on from the source (`towards`) or back from the target."""
-    if direction == "both":
-        return [adjacency.out, adjacency.into]
-    return [adjacency.out] if towards else [adjacency.into]
+    return [adjacency.out, adjacency.into] if direction == "both" else [adjacency.out] if towards else [adjacency.into]
 
 
 def _search(
@@ -241,8 +239,7 @@ def _first(adjacency: Adjacency, tails: _Tails, limit: int, places: int) -> _Tai
         near = np.flatnonzero(key <= kth_least(tails.at, key, limit, places)[tails.at])
     at, edges = tails.at[near], tails.edges[near]
     relation, nodes, forward = adjacency.relation_of(edges), tails.nodes[near], tails.forward[near]
-    columns = (at, tails.missed[near], tails.weight[near], *nodes.T, *relation.T, *forward.T)
-    order = np.lexsort(columns[::-1])
+    order = np.lexsort((at, tails.missed[near], tails.weight[near], *nodes.T, *relation.T, *forward.T)[::-1])
     many = np.bincount(at, minlength=places)
     rank = np.arange(len(at)) - np.repeat(np.cumsum(many) - many, many)
     return tails.take(near[order[rank < limit]])

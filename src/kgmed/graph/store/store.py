@@ -237,8 +237,7 @@ class Store:
     def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
         """Every name and alias, by node number; `scopes` narrows them."""
         if not scopes or Scope.PREFERRED in scopes:
-            for node, text in enumerate(self._name):
-                yield NodeName(text, node, Scope.PREFERRED)
+            yield from (NodeName(text, node, Scope.PREFERRED) for node, text in enumerate(self._name))
         wanted, t = set(scopes or Scope), self.tables
         rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), strict=True)
         yield from (NodeName(text, node, scope) for text, node, scope in rows if scope in wanted)
