@@ -19,7 +19,6 @@ from kgmed.facts.plan import (
     is_case,
     links_of,
     mode_pattern,
-    much,
     operator_named,
     wanted,
 )
@@ -269,7 +268,7 @@ class Lists:
         family = Family(self.graph)
         own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
         if own and role not in (*WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
-            best = max(own, key=lambda e: much(self.graph, e, role))
+            best = max(own, key=lambda e: _much(self.graph, e, role))
             return {best: own[best]}
         if not own and role in (Role.INHERITANCE, Role.GENE):
             forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
@@ -294,7 +293,7 @@ class Lists:
             if self._speaks(entity, role):
                 groups.setdefault(family.substance(self.graph.number(entity.id)), []).append(entity)
         usual = sorted(groups, key=lambda name: (-len(groups[name]), name))[: self.products]
-        return {max(groups[name], key=lambda e: much(self.graph, e, role)): () for name in usual}
+        return {max(groups[name], key=lambda e: _much(self.graph, e, role)): () for name in usual}
 
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
@@ -322,7 +321,7 @@ class Lists:
         )
         named = [m for b in dict.fromkeys(bare) if b != name and len(b) > 1 for m in self.graph.lookup(b)[:1]]
         twins = [e for m in named for e in Family(self.graph).twins(replace(link, entity=m.entity))]
-        return {e: () for e in sorted(twins, key=lambda e: -much(self.graph, e, role))[:1] if self._speaks(e, role)}
+        return {e: () for e in sorted(twins, key=lambda e: -_much(self.graph, e, role))[:1] if self._speaks(e, role)}
 
     def _with_a_finding(self, name: str) -> Iterator[str]:
         """The illness that a Chinese name puts before a finding of its own: 痔疮 of 痔疮便血."""
@@ -435,6 +434,19 @@ class Lists:
         shown = tuple(dict.fromkeys([*facts, *reasons]))
         about = (self.graph.at(node), *(self.graph.at(origin) for origin in strongest))
         return Evidence(_joined(shown), "candidate", shown, about, round(score, 4))
+
+
+def _much(graph: LocalGraph, entity: Entity, role: Role) -> int:
+    """How much a graph says of an entity in a role."""
+    steps, node = ByRole(graph, role), [graph.number(entity.id)]
+    others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
+    texts = sum(t.relation.role is role for t in graph.attributes(entity.id))
+    return len(steps.objects(node).node) + others + texts
+
+
+def _facts(graph: LocalGraph, entity: Entity, link: Link, role: Role) -> int:
+    """The facts that an entry, or one that is the same, has in a role."""
+    return max(_much(graph, e, role) for e in Family(graph).twins(replace(link, entity=entity)))
 
 
 def _is_ill(entity: Entity) -> bool:
@@ -571,7 +583,7 @@ def objects(asked: Asked) -> list[Evidence]:
         return [piece for mode in modes for piece in Lists(graph).having(mode, Role.INHERITANCE)]
     treats = ask.intent is Intent.TREATMENT  # then neither of what is taken, nor what a thing is given for
     own = _given_for(graph, ask) if treats else []  # painkillers that one may take with an ulcer
-    richer = RicherNames(graph, done=treats)
+    richer = RicherNames(graph, _facts, done=treats)
     links = [link for one in named for link in richer(one, row.roles[0])] if row.roles else named
     well = vocabulary.members("word_lists", "states of no illness") if treats else ()  # pregnancy is not treated
     ill = [link for link in links if not treats or link.entity.kind not in MEDICINES]

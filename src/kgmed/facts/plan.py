@@ -27,7 +27,6 @@ from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple, 
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, is_foreign, name_of
 from kgmed.steps.family import MEDICINES, Family, class_pattern
-from kgmed.triples import OF_THE_SUBJECT
 from kgmed.vocabulary import Predicate
 
 # --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
@@ -174,14 +173,6 @@ _LOOKED = 20  # names that begin with the thin one
 _SHORTEST, _SHORTEST_CJK = 5, 2  # characters of a name that longer ones are looked for
 
 
-def much(graph: LocalGraph, entity: Entity, role: Role) -> int:
-    """How much a graph says of an entity in a role."""
-    steps, node = ByRole(graph, role), [graph.number(entity.id)]
-    others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
-    texts = sum(t.relation.role is role for t in graph.attributes(entity.id))
-    return len(steps.objects(node).node) + others + texts
-
-
 @dataclass(frozen=True)
 class RicherNames:
     """The links by which a thing is answered in a role; the link itself where it has enough or nothing has more.
@@ -190,19 +181,20 @@ class RicherNames:
     """
 
     graph: LocalGraph
+    facts: Callable[[LocalGraph, Entity, Link, Role], int]  # that an entry has in a role
     done: bool = False
 
     def __call__(self, link: Link, role: Role) -> tuple[Link, ...]:
         """One link, or two where a Chinese name is made of two."""
         done = self.done and link.entity.kind == "treatment"
-        own = 0 if done else self._facts(link.entity, link, role)
+        own = 0 if done else self.facts(self.graph, link.entity, link, role)
         if own >= RICH or not (done or link.entity.kind in ILL):
             return (link,)
         names = self._names(link) if role is Role.TREATS else ()
         same = dict.fromkeys(e for name in names for e in self._called(name))
-        best = next((e for e in same if self._facts(e, link, role) > max(RICH * own, THIN)), None)
+        best = next((e for e in same if self.facts(self.graph, e, link, role) > max(RICH * own, THIN)), None)
         others = dict.fromkeys((*self._twins(link), *self._longer(link)) if own <= THIN and not best else ())
-        rich = {e: n for e in others if (n := self._facts(e, link, role)) >= RICH}
+        rich = {e: n for e in others if (n := self.facts(self.graph, e, link, role)) >= RICH}
         if best or rich:
             return (replace(link, entity=best or max(rich, key=lambda e: rich[e]), how="facts"),)
         wider = islice(self._wider(link, role) if role is Role.TREATS and not own else (), 1)
@@ -240,18 +232,14 @@ class RicherNames:
         for name in dict.fromkeys(self._names(link)):
             for cut in range(1, len(name) - 1) if has_cjk(name) else ():
                 where, what = name[:cut], name[cut:]
-                sort = vocabulary.listed("sorts before an illness" if ill else "qualities before an illness").search(
-                    where
-                )
-                if bool(sort) is ill and not is_of_people(where):
+                sort = vocabulary.listed("sorts before an illness" if ill else "qualities before an illness")
+                if bool(sort.search(where)) is ill and not is_of_people(where):
                     found = [m.entity for m in self.graph.lookup(what)[:1] if m.entity.kind in ILL]
                     yield from (
-                        e for e in found if not many.fullmatch(what) and RICH <= self._facts(e, link, role) <= _GENERAL
+                        e
+                        for e in found
+                        if not many.fullmatch(what) and RICH <= self.facts(self.graph, e, link, role) <= _GENERAL
                     )
-
-    def _facts(self, entity: Entity, link: Link, role: Role) -> int:
-        """The facts that an entry, or one that is the same, has in a role."""
-        return max(much(self.graph, e, role) for e in Family(self.graph).twins(replace(link, entity=entity)))
 
     def _twins(self, link: Link) -> Iterator[Entity]:
         """The entries of the name in another spelling: 胃疼 and 胃痛."""
@@ -281,7 +269,9 @@ class RicherNames:
         name, start = link.mention.surface, link.mention.start
         for cut in range(_SHORTEST_CJK, len(name) - _SHORTEST_CJK + 1) if has_cjk(name) else ():
             ends = [next(iter(self.graph.lookup(part)), None) for part in (name[:cut], name[cut:])]
-            if not is_of_people(name[:cut]) and all(m and self._facts(m.entity, link, role) >= RICH for m in ends):
+            if not is_of_people(name[:cut]) and all(
+                m and self.facts(self.graph, m.entity, link, role) >= RICH for m in ends
+            ):
                 places = ((0, cut), (cut, len(name)))
                 return tuple(
                     replace(

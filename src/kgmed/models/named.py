@@ -186,8 +186,7 @@ class CachedLLM:
 
     def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
         """The reply kept, or the model's, held to a JSON schema where it can; kept apart from that without."""
-        settings = f"{self._settings} {json.dumps(schema, sort_keys=True)}"
-        key = digest(self._model, settings, messages, max_tokens)
+        key = digest(self._model, f"{self._settings} {json.dumps(schema, sort_keys=True)}", messages, max_tokens)
         return self._kept_or(key, messages, lambda: ask_with_schema(self.llm, messages, schema, max_tokens=max_tokens))
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:

@@ -335,8 +335,7 @@ def _of_a_question(api: APIRouter, doors: Doors) -> None:
         """The run of a question; with `stream`, what happens on the way as server-sent events, the run last."""
         if not asked.stream:
             return await work(request, Run, lambda stop: cases.ask(asked, stop))
-        long = await is_long(request)
-        events = partial(doors.asking.stream, lambda stop: cases.stream(asked, stop), long=long)
+        events = partial(doors.asking.stream, lambda stop: cases.stream(asked, stop), long=await is_long(request))
         return EventStream(events, told, failed)
 
     @api.post("/compare", response_model=list[uses.Compared])

@@ -290,8 +290,7 @@ def _slopes(now: Weights, given: Bags, targets: Floats, weight: Floats) -> tuple
     owner = given.owner
     down = slope[owner]
     pooled = np.add.reduceat(each * shares[:, None], given.starts, axis=0)
-    asks = shares * ((each - pooled[owner]) * down).sum(axis=1)
-    sentence = np.column_stack([shares[:, None] * down, asks])
+    sentence = np.column_stack([shares[:, None] * down, shares * ((each - pooled[owner]) * down).sum(axis=1)])
     everywhere = np.zeros(1, np.int64)
     return _touched(given.sentences, sentence), _touched(given.whole, slope), (everywhere, slope.sum(axis=0)[None])
 
