@@ -92,7 +92,7 @@ def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
     medicine is a part of, whose form counts.
 
     >>> not_for("阿司匹林片"), not_for("Lisinopril"), not_for("红霉素软膏"), not_for("四环素", "复方四环素软膏")
-    (((2, 16.0), (13, inf)), ((0, inf),), (), ())
+    (((2, 16.0), (13, inf), (19, inf)), ((0, inf),), (), ())
     """
     local = is_local(product or name)
     keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not local or k.endswith(_ANYHOW))

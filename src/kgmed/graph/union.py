@@ -183,6 +183,7 @@ class _Union:
         self.thing, self._first, self._earlier = joiner.thing, joiner.first, joiner.earlier
         self._said = self._known(joiner)
         self._words = self._all_words(joiner)
+        self._overtaken(joiner)
         coded = joiner.coded
         self._anew = np.isin(np.arange(len(self.thing)), self.thing[joiner.changed])  # by the record of each thing
         groups = dict[int, list[int]]()
@@ -290,18 +291,32 @@ class _Union:
         return row if self.parts[part].store.degree(node) < _TOLD else self._translated(row)
 
     def _translated(self, row: NodeRow) -> NodeRow:
-        """An entity with its Chinese name in English, where no graph has that name.
-
-        Of people and what is asked of a thing there is none, nor of what is said in other orders or among lay words.
-        """
-        if row.kind not in _IN_ENGLISH or not has_cjk(row.name) or len(row.name) > _LONGEST_CJK:
-            return row
-        name = "" if vocabulary.listed("asked of a name").search(row.name) else in_english(row.name)
-        words = name.split()
-        if not words or len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]:
-            return row
-        had = any(part.store.lookup(name) for part in self.parts) or any(a.text == name for a in row.aliases)
+        """An entity with its Chinese name in English, where no graph has that name."""
+        name = self._english(row.kind, row.name)
+        had = (
+            not name or any(part.store.lookup(name) for part in self.parts) or any(a.text == name for a in row.aliases)
+        )
         return row if had else row._replace(aliases=(*row.aliases, Alias(name, Scope.RELATED, "en")))
+
+    @staticmethod
+    def _english(kind: str, name: str) -> str:
+        """What a Chinese name is in English; "" of people, and of what is said in other orders or among lay words."""
+        if kind not in _IN_ENGLISH or not has_cjk(name) or len(name) > _LONGEST_CJK:
+            return ""
+        name = "" if vocabulary.listed("asked of a name").search(name) else in_english(name)
+        words = name.split()
+        unsaid = len(words) > _WORDS or not _JOINTS.isdisjoint(words) or people_of(name) or [*lay.others(name)]
+        return "" if unsaid else name
+
+    def _overtaken(self, joiner: Joiner) -> None:
+        """Make things anew whose Chinese name is in English one that a new graph has."""
+        new = [self.parts[i].store for i in joiner.new] if self._earlier else []
+        for part in (p for i, p in enumerate(self.parts) if new and i not in joiner.new):
+            for node in range(len(part.store)):
+                entity = part.store.at(node)  # of a thing of several records the kind may be another's
+                name = self._english("disease" if entity.kind in CONDITION else entity.kind, entity.name)
+                if name and any(store.lookup(name) for store in new):
+                    joiner.changed[part.first + node] = True
 
     def _all_words(self, joiner: Joiner) -> frozenset[str]:
         """The English words of the names of all graphs; things that new ones tell are made anew."""
