@@ -471,8 +471,8 @@ class FromFrame:
             row.also == "foods" if refusing else not explains or (not sure and self._may_explain(ask))
         )
         found = found or (operator_named(row.also)(asked._replace(row=row)) if tried else [])
-        told = any(is_verdict(e) and e.id != "heads" for e in found)  # by which other name is told beside this
-        broader = [] if told else _said_broader(query.frame, ask)
+        decided = any(is_verdict(e) and e.id != "heads" for e in found)  # by which other name is told beside this
+        broader = [] if decided else _said_broader(query.frame, ask)
         return [*broader, *found] if found else [self._missing(query, ask)]
 
     def _illness(self, ask: Ask) -> tuple[Named, ...]:
