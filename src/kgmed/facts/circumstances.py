@@ -210,10 +210,10 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
     groups, called = groups_of(frame.patient), _named_of(frame)
     return Circumstances(
         groups | dict.fromkeys(called),
-        tuple(_things(graph, [n for n in ill if n.kind not in MEDICINES and not _is_group(n, groups)])),
-        tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if n.kind in MEDICINES)])),
-        tuple(_things(graph, frame.patient.allergic_to)),
-        tuple(_things(graph, [n for n in frame.patient.has if n.kind == "disease" and not _is_group(n, groups)])),
+        tuple(things_of(graph, [n for n in ill if n.kind not in MEDICINES and not _is_group(n, groups)])),
+        tuple(things_of(graph, [*frame.patient.takes, *(n for n in frame.patient.has if n.kind in MEDICINES)])),
+        tuple(things_of(graph, frame.patient.allergic_to)),
+        tuple(things_of(graph, [n for n in frame.patient.has if n.kind == "disease" and not _is_group(n, groups)])),
         called,
     )
 
@@ -224,7 +224,7 @@ def _is_group(named: Named, groups: Collection[int]) -> bool:
     return bool(said & {GROUPS[g] for g in groups})
 
 
-def _things(graph: LocalGraph, named: Iterable[Named]) -> Iterator[Told]:
+def things_of(graph: LocalGraph, named: Iterable[Named]) -> Iterator[Told]:
     """Each thing that is not denied, once."""
     for one in dict.fromkeys(n for n in named if not n.negated):
         check_stop()

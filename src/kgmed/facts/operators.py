@@ -620,9 +620,9 @@ def _spared(graph: LocalGraph, ask: Ask, which: Wanted) -> Wanted:
     names = [c.value for c in ask.constraints if c.kind == OTHER_THAN]
     if not names:
         return which
-    from kgmed.facts.circumstances import _things  # read in where a medicine is left out
+    from kgmed.facts.circumstances import things_of  # read in where a medicine is left out
 
-    told = _things(graph, [Named((name,)) for name in names])
+    told = things_of(graph, [Named((name,)) for name in names])
     spared = [which.without, *(re.escape(substance) for thing in told for substance in thing.substances)]
     return which._replace(without="|".join(filter(None, spared)))
 

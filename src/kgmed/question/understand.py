@@ -379,9 +379,11 @@ def _with_foods(text: str, named: Sequence[Named]) -> list[Named]:
     [('milk', '牛奶')]
     """
     taken, found = [n.spans[0] for n in named if n.links], list[Named]()
+    folded = text.casefold()
     for row in vocabulary.members("word_lists", "foods"):
-        words = "|".join(name if has_cjk(name) else rf"\b{name}\b" for name in row.split("|"))
-        for m in re.finditer(words, text, re.IGNORECASE):
+        names = [name for name in row.split("|") if name in folded]  # to compile what no text holds takes longer
+        words = "|".join(name if has_cjk(name) else rf"\b{name}\b" for name in names)
+        for m in re.finditer(words, text, re.IGNORECASE) if names else ():
             if not any(a < m.end() and m.start() < b for a, b in [*taken, *(n.spans[0] for n in found)]):
                 link = Link(Mention(m[0], m[0], *m.span()), Entity("", m[0], "food"), 1.0, "exact")
                 found.append(Named(tuple(dict.fromkeys((m[0], *row.split("|")))), "food", (m.span(),), (link,)))

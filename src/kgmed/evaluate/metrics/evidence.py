@@ -215,7 +215,7 @@ metrics.add(Metric("cached", "calls answered by a cache / calls", "ours", _hits,
 # --- How long a graph was asked, with and without what its cache had (MKG-Rank: 14 s and .0009 s a query).
 
 
-def _retrieval(run: Run, item: Item) -> float:
+def _graph_seconds(run: Run, item: Item) -> float:
     return sum((stage.seconds for stage in run.stages if stage.name in ("link", "retrieve")), 0.0)
 
 
@@ -226,12 +226,12 @@ def _graph_cached(run: Run, item: Item) -> float | None:
 
 def _retrieval_where(run: Run, item: Item, *, cached: bool) -> float | None:
     """The seconds of a run whose every answer of the graph was, or was not, in the cache; None for any other run."""
-    return _retrieval(run, item) if _graph_cached(run, item) == float(cached) else None
+    return _graph_seconds(run, item) if _graph_cached(run, item) == float(cached) else None
 
 
 _MKG = "MKG-Rank, arXiv 2503.16131 (query time with its cache)"
 _SECONDS = "seconds of linking and retrieval"
-metrics.add(Metric("retrieval-seconds", _SECONDS, _MKG, _retrieval, failed=None, higher=False))
+metrics.add(Metric("retrieval-seconds", _SECONDS, _MKG, _graph_seconds, failed=None, higher=False))
 metrics.add(Metric("retrieval-cached", f"{_SECONDS} where the cache had every answer of the graph", _MKG,
                    lambda r, i: _retrieval_where(r, i, cached=True), failed=None, higher=False))  # fmt: skip
 metrics.add(Metric("retrieval-uncached", f"{_SECONDS} where the cache had none of them", _MKG,
