@@ -107,6 +107,15 @@ def test_what_others_are_asked_for_than_is_left_out() -> None:
     assert names_in(found) == {"gout", "ibuprofen"}
 
 
+def test_a_substance_is_stored_as_its_products_are() -> None:
+    rows = [*GIVEN, ("ibuprofen tablets", "storage", "keep dry")]
+    graph = RoleGraph(rows, (*RELATIONS, Relation("contains", Role.INGREDIENT), Relation("storage")), KINDS | {
+        "drug": list(dict.fromkeys(row[0] for row in GIVEN))})  # fmt: skip
+    found = answered(Frame((Ask(Intent.STORAGE, named(graph, "ibuprofen")),)), graph)
+    assert [t.tail.name for e in found for t in e.triples[:1]] == ["keep dry"]
+    assert not names_in(answered(Frame((Ask(Intent.STORAGE, named(graph, "zinc")),)), graph)) & {"keep dry"}
+
+
 @pytest.mark.parametrize("ill", [("acne",), ()])
 def test_a_class_that_nothing_of_is_given_for_an_illness_is_given_for_what_it_is_usual_for(ill: tuple[str]) -> None:
     of_class = (Constraint("class", "painkillers"),)

@@ -12,6 +12,7 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, ByRole, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.doctor import examine
+from kgmed.graph.joining import substance
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.graph.union import merge
@@ -275,3 +276,9 @@ def test_graphs_are_joined_when_first_asked_and_let_go_when_a_member_is_gone(
     shutil.rmtree(tmp_path / "graphs" / "two")
     library.prune()
     assert not list(place.iterdir())
+
+
+@pytest.mark.parametrize("name", ["氯化钾", "氯化钙", "葡萄糖酸钙", "calcium carbonate", "potassium chloride"])
+def test_a_salt_whose_metal_is_the_medicine_keeps_it(name: str) -> None:
+    assert substance(name) == name
+    assert substance("双氯芬酸钠") == "双氯芬酸"

@@ -532,17 +532,27 @@ def names(asked: Asked) -> list[Evidence]:
 
 
 def text(asked: Asked) -> list[Evidence]:
-    """The texts and the edges of things whose relation is called as the row says."""
-    graph, row = asked.graph, asked.row
+    """The texts and the edges of things whose relation is called as the row says, of a substance those of products."""
+    graph, row, family = asked.graph, asked.row, Family(asked.graph)
     named = row.amounts if row.amounts and asked.ask.form is Form.AMOUNT else row.relations
     relations = re.compile(named, re.IGNORECASE)
-    return [
-        Evidence(str(t), "text", (t,), (entity,), 1.0)
-        for link in links_of(asked.ask.things)
-        for entity in dict.fromkeys([link.entity, *Family(graph).twins(link)])
-        for t in (*graph.attributes(entity.id), *graph.neighbours(entity.id, roles=(Role.OTHER,)))
-        if relations.search(t.relation.name)
-    ]
+    found: list[Evidence] = []
+    for link in links_of(asked.ask.things):
+        own = (_called(graph, entity, relations) for entity in dict.fromkeys([link.entity, *family.twins(link)]))
+        pieces = [piece for some in own for piece in some]
+        if not pieces and link.entity.kind in MEDICINES:
+            products = (
+                _called(graph, graph.at(n), relations, *why) for n, why in family.of(link, narrower=False).items()
+            )
+            pieces = [piece for some in islice(filter(None, products), Lists.products) for piece in some]
+        found += pieces
+    return found
+
+
+def _called(graph: LocalGraph, entity: Entity, relations: re.Pattern[str], *why: Triple) -> list[Evidence]:
+    """The texts and the edges of an entity whose relation is called so, and what leads to the entity."""
+    rows = (*graph.attributes(entity.id), *graph.neighbours(entity.id, roles=(Role.OTHER,)))
+    return [Evidence(str(t), "text", (t, *why), (entity,), 1.0) for t in rows if relations.search(t.relation.name)]
 
 
 def compare(asked: Asked) -> list[Evidence]:

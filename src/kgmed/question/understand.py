@@ -581,7 +581,7 @@ def _ask(
         subject = lead or subject[:1]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
         subject = [n for n, _ in there if n.kind in kinds] or subject
-    if intent is Intent.DOSE_CHANGE:  # what is stopped, not what it is taken for
+    if kinds and kinds is not ILL and intent not in _TWO_SIDED:  # what is taken, not what it is taken for
         subject = [n for n in subject if n.kind in kinds or not n.links] or subject
     if not subject:
         subject = [n for n, _ in there if n not in objects] or objects

@@ -629,7 +629,7 @@ def _places(graph: LocalGraph) -> Mapping[str, int]:
     return {name: place for place, name in enumerate(medicines_of(graph))}
 
 
-VERSION = 3  # goes up when the columns kept beside a graph change
+VERSION = 4  # goes up when the columns kept beside a graph change
 _COLUMNS = ("text", "begin", "node")
 _LONGEST = 40  # characters of a substance's name; longer ones are formulas
 
