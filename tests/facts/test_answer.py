@@ -313,3 +313,20 @@ def test_names_that_cannot_be_read_are_left_out_where_others_can() -> None:
 
 def test_a_value_is_said_as_yes_or_no() -> None:
     assert read(frame(ask(Intent.CONTAGION)), written("传染性", "无")).text == "No: gout is not contagious [1]"
+
+
+def test_the_products_of_one_of_two_medicines_stand_on_one_line() -> None:
+    two = (Entity("a", "Amlodipine Besylate Tablets", "drug"), Entity("b", "Amlodipine Mesylate Tablets", "drug"))
+    other = Entity("c", "metoprolol", "drug")
+    asked = Ask(Intent.SIDE_EFFECTS, (named(two[0]), named(other)))
+    told = read(frame(asked), *(of(Role.ADVERSE, f"sign {x.id}", thing=x, which="ask:0") for x in (*two, other)))
+    assert told.text.splitlines() == [
+        "Side effects of amlodipine: sign a, sign b [1][2]",
+        "Side effects of metoprolol: sign c [3]",
+    ]
+
+
+def test_how_a_medicine_looks_is_told_beside_what_is_in_it() -> None:
+    text = Evidence("x", "text", (Triple(DRUG, Relation("appearance"), Entity("", "white")),), (DRUG,), 1.0, "ask:0")
+    told = read(frame(ask(Intent.INGREDIENTS, DRUG)), of(Role.INGREDIENT, "starch", thing=DRUG, which="ask:0"), text)
+    assert told.text.splitlines() == ["Ingredients of colchicine: starch [1]", "colchicine, appearance: white [2]"]

@@ -314,6 +314,12 @@ def test_an_injection_lends_no_dosage_unless_it_is_asked_for() -> None:
     assert doses(Patient(), "aspirin", "aspirin injection", route="注射") == ["肌肉注射一次0.1g"]
 
 
+@pytest.mark.parametrize(("of", "route"), [("aspirin injection", "tablets"), ("aspirin", "注射")])
+def test_no_other_way_of_giving_it_stands_in_for_the_one_that_is_asked_for(of: str, route: str) -> None:
+    [said] = doses(Patient(), of, route=route)
+    assert said == "The graph has no dosage of aspirin alone, given in the way that is asked about."
+
+
 def test_an_amount_that_does_not_say_for_whom_is_not_told_of_a_child() -> None:
     [said] = doses(Patient(age=17.0), "aspirin injection")
     assert said.startswith("The graph has no dosage of aspirin for children")

@@ -23,6 +23,7 @@ from kgmed.facts.lists import (
     readable,
     without_shared,
 )
+from kgmed.facts.plan import plan
 from kgmed.frame import Ask, Form, Frame, Intent
 from kgmed.graph.contradictions import WARNS
 from kgmed.language.labels import says_unknown
@@ -257,7 +258,11 @@ class Reading:
         if ask.intent is Intent.COMPARISON:
             return list(without_shared(groups))
         roles = _roles(ask)
-        shown = sorted((g for g in groups if g.role in roles), key=lambda g: roles.index(g.role))
+        wanted = (
+            (*roles, Role.OTHER) if roles and plan()[ask.intent].relations else roles
+        )  # how it looks, what it is in
+        mine = (g for g in groups if g.role in wanted)
+        shown = sorted(mine, key=lambda g: (wanted is not roles and not g.own, wanted.index(g.role)))
         if ask.intent is Intent.USES:  # what is given against a medicine is no use of it
             shown = [g for g in shown if g.own or g.role is not Role.TREATS] or shown
         if not shown and not self.diagnoses:

@@ -137,7 +137,7 @@ def grouped(
             role, own = t.relation.role, t.subject in things
             side = own or role is Role.INTERACTS  # which of the two is the subject tells nothing
             relation = one_line(str(t.relation)) if role in (Role.OTHER, Role.SAME_AS) else ""
-            key = f"{(_substance_of(e) or e.about[0]).id} {relation}" if apart else relation
+            key = f"{_thing_of(e)} {relation}" if apart else relation
             group = groups.setdefault((ask_of(e), role, side, key), Group(ask_of(e), role, side, relation))
             _add(group, t, number, speech, own=own, called=_substance_of(e) if own else None)
         if main and (left := _LEFT_OUT.search(e.text)):
@@ -148,6 +148,12 @@ def grouped(
 def _substance_of(e: Evidence) -> Entity | None:
     """What the product that a piece is about was asked for as."""
     return e.about[1] if e.kind != "candidate" and len(e.about) > 1 and e.about[1].kind in MEDICINES else None
+
+
+def _thing_of(e: Evidence) -> str:
+    """What a piece is about, the products of one substance as one."""
+    thing = _substance_of(e) or e.about[0]
+    return substance(thing.name) if thing.kind in MEDICINES else thing.id
 
 
 def _add(group: Group, t: Triple, number: int, speech: Speech, *, own: bool, called: Entity | None) -> None:

@@ -28,7 +28,7 @@ from kgmed.frame import Ask, Frame, Intent
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_with_graph
 from kgmed.graph.contradictions import WARNS, contradictions, warnings_of
 from kgmed.graph.store.store import Store
-from kgmed.language.labels import GROUPS, Level, for_children, level_of, route, says_unknown
+from kgmed.language.labels import GROUPS, Level, for_children, is_swallowed, level_of, route, says_unknown
 from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import (
@@ -83,10 +83,11 @@ def _is_alone(graph: LocalGraph, ask: Ask, e: Evidence) -> bool:
 
 
 def _of_the_route(ask: Ask, given: Sequence[Evidence]) -> list[Evidence]:
-    """The dosages of the way of giving it that is asked for, swallowed where none is; all where none is of that."""
+    """The dosages of the way of giving it that is asked for; where none is, of what is swallowed, else all."""
     said = " ".join((*(c.value for c in ask.constraints), *(name for n in ask.things for name in n.names[:1])))
     wanted = route(said)
-    return [e for e in given if _route(e) == wanted] or list(given)
+    fitting = [e for e in given if _route(e) == wanted]
+    return fitting if fitting or wanted or is_swallowed(said) else list(given)
 
 
 def _route(e: Evidence) -> str:

@@ -197,6 +197,11 @@ def route(name: str) -> str:
     return next((way for way in ("injected", "outside") if _pattern("dosage", way).search(name)), "")
 
 
+def is_swallowed(name: str) -> bool:
+    """Whether a name says that a medicine is swallowed: tablets, drops to be taken by mouth."""
+    return _pattern("dosage", "swallowed").search(name) is not None
+
+
 def is_local(name: str) -> bool:
     """Whether a medicine acts where it is put alone, by its name: an ointment, and no suppository.
 

@@ -139,7 +139,7 @@ class WithoutAsking:
 # plain arrays that processes share; an Aho-Corasick automaton would be built at every start (.6 s for 200,000 names).
 
 
-_VERSION = "lexicon 5"
+_VERSION = "lexicon 6"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _ACRONYM, _SYMBOL = 6, 3  # letters at most
