@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from _figures import keep
 from _measure import now, use_clock
 
 from kgmed.disk import data_folder
@@ -78,6 +79,7 @@ def main() -> None:
         first, told[name] = first or seconds, [r.text for r in replies]
         out, read = sum(r.tokens_out for r in replies), sum(r.tokens_in for r in replies)
         same = f"{sum(map(str.__eq__, told[name], told[like]))} of {len(asked)}" if like in told else ""
+        keep("batching", {f"{name} s": seconds})
         print(f"{name:24}{seconds:>8.1f}{out / seconds:>10.1f}{read:>15,}{first / seconds:>8.1f}{same:>10}", flush=True)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from _figures import keep
 from with_model import GRAPHS, HERE, NotRecorded, Recorded, _hash
 
 import kgmed
@@ -132,9 +133,9 @@ def main() -> None:
 
 
 def report(session: Session, llm: LLM | None, *, show: bool = False) -> None:
-    """Print the table."""
+    """Print the table: shares of the sentences whose pieces are there, and for a model whose verdict is recorded."""
     judge = ModelJudge(Recorded(HERE / "checks.jsonl", llm))
-    print(f"{'by':6}{'part':6}{'kind':9}{'n':>5}" + "".join(f"{x:>14}" for x in (*LABELS, "cut", "lost")))
+    print(f"{'by':6}{'part':6}{'kind':9}{'n':>5}{'lost':>6}" + "".join(f"{x:>14}" for x in (*LABELS, "cut")))
     for name, by in (("rules", None), ("both", judge)):
         counts: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
         for rows in read():
@@ -151,10 +152,12 @@ def report(session: Session, llm: LLM | None, *, show: bool = False) -> None:
                     print(f"   {name} {kind} -> {label}: {text}")
         for held in (False, True):
             for kind in KINDS:
-                c = counts[held, kind]
-                n = sum(c.values())
-                row = "".join(f"{c[x] / n if n else 0:>14.3f}" for x in (*LABELS, "cut", "lost"))
-                print(f"{name:6}{'held' if held else 'dev':6}{kind:9}{n:>5}{row}")
+                c, part = counts[held, kind], "held" if held else "dev"
+                n = sum(c.values()) - c["lost"]
+                shares = {x: c[x] / max(n, 1) for x in (*LABELS, "cut")}
+                print(f"{name:6}{part:6}{kind:9}{n:>5}{c['lost']:>6}" + "".join(f"{x:>14.3f}" for x in shares.values()))
+                row = {"n": n, "lost": c["lost"], "supported": shares["supported"]}
+                keep("check", {f"{name} {part} {kind} {what}": figure for what, figure in row.items()})
 
 
 if __name__ == "__main__":

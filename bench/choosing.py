@@ -12,6 +12,7 @@ from collections import Counter
 from time import perf_counter
 
 import numpy as np
+from _figures import keep
 
 from kgmed.disk import data_folder
 from kgmed.errors import KgmedError
@@ -76,6 +77,7 @@ def main() -> None:
         said = [tried(read, question) for question, _ in asked]
         spent = (perf_counter() - begin) / len(asked)
         share = float(np.mean([a == letter for a, (_, letter) in zip(said, asked, strict=True)]))
+        keep("choosing", {f"{llm.name} {name}": share})
         places = Counter(said)
         row = "".join(f"{places[letter]:>5}" for letter in LETTERS)
         print(f"{name:{width}}{row}{places['']:>6}{share:>9.3f}{spent:>8.1f}", flush=True)

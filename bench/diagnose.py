@@ -27,6 +27,7 @@ import numpy as np
 import xxhash
 from _cohort import Cohort, Ranks, rank
 from _data import data
+from _figures import keep
 from numpy.typing import NDArray
 
 from kgmed.diagnose.engine import FEATURES, SIGNS, ConditionalChoice, DiagnosisEngine, fit
@@ -89,12 +90,14 @@ def main() -> None:
     pool = list(_pool(cohort, folder / f"pool-{len(cohort.packets)}-{POOL}-{'-'.join(FEATURES)}"))
     table = rows()
     weights = [_fitted(row, pool, cohort) for row in _progress(table, "fitted")]
-    _print(_plain(cohort) | _ranked(cohort, table, weights))
+    figures = _plain(cohort) | _ranked(cohort, table, weights)
+    _print(figures)
+    keep("diagnose", {"cases": len(cohort.packets), "diseases": len(set(_diseases(cohort)))})
     shipped = next(i for i, row in enumerate(table) if "kgmed diagnose" in row.name)
     blunt = next(i for i, row in enumerate(table) if row.name == "  without narrower")
     some = {"findings one step broader": weights[shipped], "  without narrower": weights[blunt]}
     print("\nevery finding replaced by what it is a kind of:")
-    _print(_ranked(replaced(cohort), [Row(name, ()) for name in some], list(some.values())))
+    _print(_ranked(replaced(cohort), [Row(name, ()) for name in some], list(some.values())), "broader: ")
     everyone = fit(_choices(pool, cohort, -1), signs=SIGNS, fixed=table[shipped].fixed)
     print("\nfitted on all cases:", ", ".join(f"{n} {w:.3f}" for n, w in zip(FEATURES, everyone, strict=True)))
     least, most = weights[shipped].min(0), weights[shipped].max(0)
@@ -237,15 +240,19 @@ def replaced(cohort: Cohort) -> Cohort:
     return Cohort(cohort.model.graph, [blunt(p) for p in cohort.packets])
 
 
-def _print(figures: Figures) -> None:
-    """One line a row: the four figures with, then without the case's own annotations."""
+def _print(figures: Figures, kept: str = "") -> None:
+    """One line a row: the four figures with, then without the case's own annotations; `kept` begins the kept names."""
     print(f"{'':34}  {'all annotations':^27}   {'without own':^27}")
     print(f"{'':34} " + "   ".join([f"{'top-1':>6} {'top-3':>6} {'top-10':>6} {'MRR':>6}"] * 2))
     for name, pair in figures.items():
         cells = [f"{r.top(1):6.3f} {r.top(3):6.3f} {r.top(10):6.3f} {r.reciprocal:6.3f}" for r in pair]
         print(f"{name:34} " + "   ".join(cells))
+        for own, r in zip(("", " without own"), pair, strict=True):
+            shares = {"top 1": r.top(1), "top 3": r.top(3), "top 10": r.top(10), "MRR": r.reciprocal}
+            keep("diagnose", {f"{kept}{name.strip()}{own} {what}": share for what, share in shares.items()})
     first = next(iter(figures.values()))
     print("cases whose disease HPO does not describe: " + ", without own ".join(str(r.unranked) for r in first))
+    keep("diagnose", {"not described": first[0].unranked, "not described without own": first[1].unranked})
 
 
 def _print_pairs(cohort: Cohort, count: int) -> None:
@@ -268,7 +275,10 @@ def _print_pairs(cohort: Cohort, count: int) -> None:
     for i, what in enumerate(("one disease alone", "with a second")):
         first = Ranks(tuple(found[i][0] for found, _ in own.values()))
         print(f"cases, {what}: top-1 {first.top(1):.3f}, top-3 {first.top(3):.3f}, top-10 {first.top(10):.3f}")
-    print(f"cases of which two are told: {np.mean([bool(both) for _, both in own.values()]):.3f}")
+        keep("diagnose", {f"cases {what} top {k}": first.top(k) for k in (1, 3, 10)})
+    doubled = float(np.mean([bool(both) for _, both in own.values()]))
+    print(f"cases of which two are told: {doubled:.3f}")
+    keep("diagnose", {"cases of two": doubled})
     for name, cases in (("all", everyone), ("diseases that HPO describes", [c for c in everyone if c[1] >= 0])):
         drawn = list(islice(_two(cases), count))
         found = [ranks(patient, places) for patient, places, _ in _progress(drawn, "pairs")]
@@ -276,9 +286,13 @@ def _print_pairs(cohort: Cohort, count: int) -> None:
         apart = [max(own[id(p)][0][0][0] for p in of) for *_, of in drawn]
         rows = {"one disease alone": [max(r[0]) for r, _ in found], "with a second": [max(r[1]) for r, _ in found]}
         for what, last in (rows | {"each patient by itself, a list each": apart}).items():
-            print(f"  {what}: two {np.mean(np.less_equal(last, 2)):.3f}, ten {np.mean(np.less_equal(last, 10)):.3f}")
+            two, ten = (float(np.mean(np.less_equal(last, k))) for k in (2, 10))
+            print(f"  {what}: two {two:.3f}, ten {ten:.3f}")
+            keep("diagnose", {f"pairs {name} {what} 2": two, f"pairs {name} {what} 10": ten})
         said = [(bool(both), both == set(places)) for (_, both), (_, places, _) in zip(found, drawn, strict=True)]
-        print(f"  two are told of {np.mean(said, axis=0)[0]:.3f}, the right ones of {np.mean(said, axis=0)[1]:.3f}")
+        told, right_ones = np.mean(said, axis=0).tolist()
+        print(f"  two are told of {told:.3f}, the right ones of {right_ones:.3f}")
+        keep("diagnose", {f"pairs {name} told": told, f"pairs {name} right ones": right_ones})
 
 
 def _two(cases: Sequence[tuple[Packet, int]]) -> Iterator[tuple[Patient, list[int], list[Packet]]]:
@@ -305,6 +319,7 @@ def _time(model: DiagnosisEngine, cohort: Cohort) -> None:
             work(patient)
             times.append(1000 * (time.process_time() - started))
         print(f"{what}: {np.median(times):.1f} ms a case (median), {np.quantile(times, 0.9):.1f} ms (9 of 10), CPU")
+        keep("diagnose", {f"{what} ms": float(np.median(times))})
 
 
 if __name__ == "__main__":

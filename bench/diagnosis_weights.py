@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from _data import data
+from _figures import keep
 from numpy.typing import NDArray
 from patients import SETS, _links
 from stories import STORIES, _others
@@ -166,6 +167,8 @@ def _show(name: str, now: Floats, cases: Sequence[Case]) -> None:
     for (group, part), of in sorted(ranks.items()):
         first, five = (np.mean([0 < r <= k for r in of]) for k in (1, 5))
         mean = np.mean([1 / r if r else 0 for r in of])
+        row = {"n": len(of), "first": float(first), "five": float(five), "MRR": float(mean)}
+        keep("diagnosis_weights", {f"{name} {group} {part} {what}": figure for what, figure in row.items()})
         print(f"  {group:10} {part:6} {len(of):4}  {first:.3f}  {five:.3f}  {mean:.3f}")
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from _figures import keep
 from _split import hold_out
 from numpy.typing import NDArray
 
@@ -99,6 +100,8 @@ def main() -> None:
         encode(EVIDENCE)
         evidence = time.perf_counter() - started
         found = [measure(encode, tests[n], *pools[n]) for n in sets]
+        for n, (first, five) in zip(sets, found, strict=True):
+            keep("encoders", {f"{name} {n} 1": first, f"{name} {n} 5": five})
         shares = "   ".join(f"{n} {a:.3f}/{b:.3f}" for n, (a, b) in zip(sets, found, strict=True))
         print(f"{name:20} {shares}   load {loaded:.2f} s   500 pieces of evidence {evidence:.2f} s")
 

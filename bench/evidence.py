@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import mean
 
 from _data import data
+from _figures import keep
 from _recall import compare
 
 from kgmed.evaluate.datasets import load
@@ -53,8 +54,8 @@ def main() -> None:
         _exams(chosen.part, chosen.most, chosen.graph.split(","))
         return
     folder = data() / "genmedgpt5k"
-    rows = list(consultations(folder / "NER_chatgpt_first4000.json"))
-    part = {"dev": rows[:DEV], "test": rows[DEV:], "all": rows}[chosen.part]
+    every = list(consultations(folder / "NER_chatgpt_first4000.json"))
+    part = {"dev": every[:DEV], "test": every[DEV:], "all": every}[chosen.part]
     part = part[: chosen.most or None]
     with tempfile.TemporaryDirectory() as place:
         build(formats.read("triples", folder / "emckg_train.txt", name="emckg"), Path(place) / "emckg")
@@ -65,8 +66,14 @@ def main() -> None:
     print(f"part {chosen.part}: {len(part)} rows, {empty} without gold; encoder {toolkit.encoder.name}")
     print(f"{first.questions} questions, {first.wanted} gold entities; nothing linked in {first.unlinked} of them")
     cuts = {k: f"@{k}" for k in first.ks} | {n: f"{n} tokens" for n in first.tokens}
-    _table("micro recall", cuts, {name: [(s.micro(k), s.micro_error(k)) for k in cuts] for name, s in scores.items()})
-    _table("macro recall", cuts, {name: [(s.macro(k), s.macro_error(k)) for k in cuts] for name, s in scores.items()})
+    micro = {name: [(s.micro(k), s.micro_error(k)) for k in cuts] for name, s in scores.items()}
+    macro = {name: [(s.macro(k), s.macro_error(k)) for k in cuts] for name, s in scores.items()}
+    keep("evidence", {"questions": first.questions, "rows": len(part), "unlinked": first.unlinked})
+    for kind, rows in (("micro", micro), ("macro", macro)):
+        _table(f"{kind} recall", cuts, rows)
+        for name, cells in rows.items():
+            for cut, (value, error) in zip(cuts.values(), cells, strict=True):
+                keep("evidence", {f"{kind} {name} {cut}": value, f"{kind} {name} {cut} error": error})
     others = {name: [first.lead(s, k) for k in cuts] for name, s in scores.items() if s is not first}
     _table("kgmed facts less", cuts, others)
 
@@ -91,6 +98,7 @@ def _exams(part: str, most: int, names: Sequence[str]) -> None:
     share, chance = mean(strictly), mean(1 / len(found) for found in counts)
     error = (share * (1 - share) / len(asked)) ** 0.5
     print(f"part {part}: {len(asked)} questions, {graph.label}")
+    keep("evidence", {f"exams {graph.name} {part}": share, f"exams {graph.name} {part} n": len(asked)})
     print(f"right option strictly most often named: {share:.3f} (±{error:.3f}), chance {chance:.3f}")
     wrong = mean((sum(found.values()) - own) / (len(found) - 1) for found, own in right)
     print(f"pieces that name it: {mean(own for _, own in right):.2f}, that name a wrong one: {wrong:.2f}")

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from _figures import keep
+
 from kgmed.errors import SourceError
 from kgmed.graph.library import build_graph, load
 
@@ -388,6 +390,7 @@ def measure(name: str, make: Make, size: float) -> None:
         entities, triples, peak = map(int, counts)
         row = f"{name:34s} {written / 1e6:6.0f} {entities:9,d} {triples:10,d} {float(seconds):7.1f} {peak / 1e6:7.0f}"
         print(row, flush=True)
+        keep("layouts", {f"{name} seconds": float(seconds), f"{name} peak MB": peak / 1e6})
 
 
 SMALL: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["layout"]
@@ -424,6 +427,7 @@ def small() -> None:
                 outcome, why = judged(layout, Path(place))
             counts[outcome] += 1
             print(f"{layout['name']:34s} {outcome}{'' if outcome == 'right' else f'  {why[:200]}'}", flush=True)
+        keep("layouts", {f"small {'held' if held_out else 'known'} {what}": n for what, n in counts.items()})
         print(f"== {'held out' if held_out else 'known'}: {dict(counts)}", flush=True)
 
 

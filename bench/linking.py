@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _figures import keep
 from _split import hold_out, misspelled
 from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
@@ -156,8 +157,8 @@ def _named(graph: Store, kinds: tuple[str, ...]) -> Iterator:  # type: ignore[ty
 # --- What is told.
 
 
-def told(linker: Linker, cases: Cases, at: float | None = None) -> str:
-    """One row: the right entity first and among five, and how many are linked at a precision."""
+def told(linker: Linker, cases: Cases, at: float | None = None, *, name: str) -> str:
+    """One row: the right entity first and among five, and how many are linked at a precision; kept by its name."""
     began = time.process_time()
     guesses = linker([c.text for c in cases])
     ms = 1000 * (time.process_time() - began) / len(cases)
@@ -165,17 +166,30 @@ def told(linker: Linker, cases: Cases, at: float | None = None) -> str:
     five = np.array([not c.right.isdisjoint(g.ids[:5]) for g, c in zip(guesses, cases, strict=True)])
     scores = np.array([g.score for g in guesses])
     made = scores >= 0
-    cells = [_share(first), _share(five), *(_share(_linked(first & made, scores, p)) for p in (0.95, 0.9))]
+    shares = {"first": first, "five": five}
+    shares |= {f"at {p}": _linked(first & made, scores, p) for p in (0.95, 0.9)}
+    cells = [_share(right) for right in shares.values()]
     if at is not None:
         linked = scores >= at
-        cells += [f"{linked.mean():.3f}", f"{first[linked].mean() if linked.any() else 1:.3f}"]
+        precision = float(first[linked].mean()) if linked.any() else 1.0
+        cells += [f"{linked.mean():.3f}", f"{precision:.3f}"]
+        keep("linking", {f"{name} linked": float(linked.mean()), f"{name} precision": precision})
+    keep("linking", {f"{name} {what}": float(right.mean()) for what, right in shares.items()})
+    keep(
+        "linking", {f"{name} {what} error": _error(right) for what, right in shares.items()} | {f"{name} n": len(cases)}
+    )
     return "  ".join([*cells, f"{ms:6.1f}"])
 
 
 def _share(right: NDArray[Any]) -> str:
     """A share with its standard error."""
-    p = right.mean()
-    return f"{p:.3f} ({np.sqrt(p * (1 - p) / len(right)):.3f})"
+    return f"{right.mean():.3f} ({_error(right):.3f})"
+
+
+def _error(right: NDArray[Any]) -> float:
+    """The standard error of a share."""
+    p = float(right.mean())
+    return float(np.sqrt(p * (1 - p) / len(right)))
 
 
 def _linked(right: NDArray[Any], scores: NDArray[Any], precision: float) -> NDArray[Any]:
@@ -202,7 +216,8 @@ def tell(name: str, task: Task, decided: Decided) -> None:
         print(f"\n{name}: {title}, n = {len(cases)}")
         print(f"  {'':22} first          five           linked at .95  linked at .90  linked  precision  ms (CPU)")
         for linker, (work, at) in linkers.items():
-            print(f"  {linker:22} {told(work, cases, at)}", flush=True)
+            row = told(work, cases, at, name=f"{name} {title} {linker}")
+            print(f"  {linker:22} {row}", flush=True)
 
 
 # --- The tasks. The first half of what is held out is for training, the second is told.
@@ -357,6 +372,7 @@ def warm(graph: str, data: Path) -> None:
         toolkit.understood(item.question)
         spent.append(1000 * (time.process_time() - began))
     middle, ninth = np.quantile(spent, [0.5, 0.9])
+    keep("linking", {"warm median": middle, "warm ninth": ninth, "warm n": len(spent)})
     print(f"{len(spent)} questions, {graph}: median {middle:.0f} ms, ninth decile {ninth:.0f} ms of one core")
 
 

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from _figures import keep
 from nltk.translate.bleu_score import sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
@@ -120,6 +121,7 @@ def main() -> int:
         (a, mine), (b, its) = measured(ours, pairs), measured(theirs, pairs)
         apart = float(np.abs(a - b).max())
         differ |= apart > EQUAL
+        keep("metrics", {f"{name} apart": apart, f"{name} times": its / mine})
         print(f"{name:30} {apart:18.1e} {mine:7.2f} {its:7.2f} {its / mine:13.1f}", flush=True)
     print(f"{'NOT equal' if differ else 'all equal'} to {EQUAL:g}")
     return int(differ)

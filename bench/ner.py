@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 from _data import data
+from _figures import keep
 
 from kgmed.evaluate.linking import NerScore, Parts, Sample, by_kind, read, score, split
 from kgmed.graph import formats
@@ -39,6 +40,7 @@ def by_names(find: Find, samples: Sequence[Sample]) -> list[list[FoundEntity]]:
 def row(name: str, s: NerScore, seconds: float | None = None) -> None:
     """One line of the table."""
     took = f"  {seconds:6.1f} s" if seconds is not None else ""
+    keep("ner", {f"{name} P": s.precision, f"{name} R": s.recall, f"{name} F1": s.f1})
     print(f"  {name:44} {s.precision:.3f}  {s.recall:.3f}  {s.f1:.3f}  {s.found:6} {s.gold:6}{took}")
 
 

@@ -10,6 +10,7 @@ import sys
 from time import perf_counter
 
 import numpy as np
+from _figures import keep
 from numpy.typing import NDArray
 
 from kgmed.graph import library
@@ -54,6 +55,11 @@ def report(name: str) -> None:
     print(f"{'':34}" + "".join(f"{f'{kind} ({sizes[kind]})':>22}" for kind in kinds))
     print(f"{'':34}" + f"{'MRR':>13}{'AUC':>9}" * len(kinds))
     for scorer, found_for in table.items():
+        for kind, found_of in found_for.items():
+            keep(
+                "pair_scorer",
+                {f"{name} {scorer} {kind} MRR": found_of.mrr, f"{name} {scorer} {kind} AUC": found_of.auc},
+            )
         print(f"{scorer:34}" + "".join(f"{found_for[k].mrr:>13.3f}{found_for[k].auc:>9.3f}" for k in kinds))
     heaviest = sorted(zip(FEATURES, both.weights, strict=True), key=lambda row: -abs(row[1]))[:5]
     print("heaviest features: " + ", ".join(f"{what} {weight:+.1f}" for what, weight in heaviest) + "\n")

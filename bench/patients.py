@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from _data import data
+from _figures import keep
 
 from kgmed.diagnose.retrieve import Diagnosis
 from kgmed.frame import Frame
@@ -36,7 +37,9 @@ def main() -> None:
     graph = library.open_graph(chosen.graph)
     for name, file in SETS.items():
         ranks = list(_ranks(graph, data() / file.format(chosen.part)))
-        shares = "  ".join(f"first {k}: {sum(0 < r <= k for r in ranks) / len(ranks):.3f}" for k in KS)
+        among = {k: sum(0 < r <= k for r in ranks) / len(ranks) for k in KS}
+        shares = "  ".join(f"first {k}: {share:.3f}" for k, share in among.items())
+        keep("patients", {f"{name} {chosen.part} {k}": share for k, share in among.items()})
         mean = sum(1 / r for r in ranks if r) / len(ranks)
         print(f"{name} {chosen.part}: {len(ranks)} patients  {shares}  mean reciprocal rank: {mean:.3f}")
 

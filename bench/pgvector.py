@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import numpy as np
 import psycopg
+from _figures import keep
 from numpy.typing import NDArray
 
 from kgmed.graph.remote.postgres import Address, NamesInPostgres, Postgres
@@ -129,21 +130,24 @@ def _measured(address: Address, options: argparse.Namespace) -> None:
         )
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {QUERIES} queries, first {FIRST}", flush=True)
         names = NamesInPostgres(Postgres(address), cast(Encoder, None), options.names)
-        print(
-            "all, exactly: recall {:.3f}, {:.1f} ms, p99 {:.1f} (20 queries)".format(*asked(names, queries, right, 20))
-        )
+        recall, median, late = asked(names, queries, right, 20)
+        keep("pgvector", {f"{options.names} exact ms": median})
+        print(f"all, exactly: recall {recall:.3f}, {median:.1f} ms, p99 {late:.1f} (20 queries)")
         for kind in options.index or tuple(SETTINGS):
             seconds = indexed(connection, kind, options)
             if seconds is None:
                 print(f"{kind}: given up after {options.minutes:g} minutes", flush=True)
                 continue
             size = connection.execute("SELECT pg_relation_size('by_vector')").fetchone() or (0,)
+            keep("pgvector", {f"{options.names} {kind} build s": seconds})
             print(f"{kind}: built in {seconds:.0f} s, {size[0] / 1e6:,.0f} MB", flush=True)
             setting, values = SETTINGS[kind]
             for value in values:
                 connection.execute(f"ALTER ROLE kgmed SET {setting} = {value}".encode())
                 names.server.close()
                 recall, median, late = asked(names, queries, right, QUERIES)
+                name = f"{options.names} {kind} {setting} {value}"
+                keep("pgvector", {f"{name} recall": recall, f"{name} ms": median})
                 print(f"  {setting} {value}: recall {recall:.3f}, {median:.2f} ms, p99 {late:.2f}", flush=True)
             connection.execute("DROP INDEX by_vector")
         names.server.close()

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from _data import data
+from _figures import keep
 from _recall import gold_ids
 
 from kgmed.config import settings_of
@@ -94,12 +95,17 @@ class Tally:
         for role in {t.relation.role for e in evidence for t in e.triples}:
             self.roles[role] = self.roles.get(role, 0) + 1
 
+    def shares(self) -> dict[str, float]:
+        """The share of relevant rows, and of questions with one."""
+        reached = self.reached / max(self.judged, 1)
+        return {"relevant": self.relevant / max(self.judged_rows, 1), "reached": reached}
+
     def line(self) -> str:
         """The figures, one a column."""
         n, roles = max(self.questions, 1), [self.roles.get(r, 0) for r in (Role.TESTS, Role.TREATS)]
-        shares = [self.relevant / max(self.judged_rows, 1), self.reached / max(self.judged, 1)]
-        cells = [f"{self.rows / n:5.1f}", *(f"{s:8.3f}" for s in shares), f"{self.repeats / max(self.facts, 1):8.3f}",
-                 f"{self.tokens / n:8.0f}", *(f"{r / n:6.2f}" for r in roles), f"{self.recalled / n:6.2f}"]  # fmt: skip
+        cells = [f"{self.rows / n:5.1f}", *(f"{s:8.3f}" for s in self.shares().values()),
+                 f"{self.repeats / max(self.facts, 1):8.3f}", f"{self.tokens / n:8.0f}",
+                 *(f"{r / n:6.2f}" for r in roles), f"{self.recalled / n:6.2f}"]  # fmt: skip
         return " ".join(cells)
 
 
@@ -198,7 +204,11 @@ def main() -> None:
                 for preset, made in makers(method, given).items():
                     if chosen.preset and preset not in chosen.preset:
                         continue
-                    print(f"{method:9}{preset:8} {measured(kit, model, method, made(kit), asked).line()}", flush=True)
+                    tally = measured(kit, model, method, made(kit), asked)
+                    print(f"{method:9}{preset:8} {tally.line()}", flush=True)
+                    if not given:
+                        told = {f"{name} {method} {preset} {what}": share for what, share in tally.shares().items()}
+                        keep("presets", told)
 
 
 def measured(

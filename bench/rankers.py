@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from _figures import keep
 from numpy.typing import NDArray
 
 from kgmed.graph.names import Near
@@ -162,6 +163,8 @@ def main() -> None:
         (wanted, slow), (found, fast) = timed(plain), timed(ours)
         same = "equal" if wanted[: len(found)] == found[: len(wanted)] else "DIFFERENT"
         print(f"{what:44}{1000 * slow:>10.1f}{1000 * fast:>10.2f}{slow / fast:>9.0f}   {same}")
+        name = what.split(",")[0]
+        keep("rankers", {f"{name} plain ms": 1000 * slow, f"{name} ms": 1000 * fast, f"{name} ratio": slow / fast})
 
 
 if __name__ == "__main__":

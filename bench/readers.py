@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from _figures import keep
+
 from kgmed.disk import data_folder
 from kgmed.graph import formats
 from kgmed.graph.base import ByRole
@@ -81,6 +83,8 @@ def _measure(name: str, toolkit: Toolkit, questions: list[Asked], *, show: bool)
         mine = [r for r in rows if kind in (r[0], "all")]
         shares = [sum(r[1] == v for r in mine) / len(mine) for v in ("right", "abstained", "wrong")]
         back, seconds = sum(r[3] for r in mine) / len(mine), sum(r[2] for r in mine) / len(mine)
+        keep("readers", {f"{name} {kind} {v}": n for v, n in zip(("right", "abstained", "wrong"), shares, strict=True)})
+        keep("readers", {f"{name} {kind} fell back": back, f"{name} {kind} s": seconds})
         print(
             f"{name:14} {kind:12} {shares[0]:6.2f} {shares[1]:9.2f} {shares[2]:6.2f} {back:9.2f} {seconds:10.2f}",
             flush=True,

@@ -18,6 +18,7 @@ from time import process_time
 import networkx as nx
 import numpy as np
 from _data import data
+from _figures import keep
 
 from kgmed.evaluate.datasets import patients
 from kgmed.reward.cases import Case, CauseGraph, Floats, NamesIn, Scorer, softmax
@@ -87,9 +88,11 @@ def main() -> None:
     print(
         f"{asked.scorer:10}{rate:12,.0f} answers a second of processor time, {sum(r is None for r in found)} unjudged"
     )
+    keep("reward", {f"{asked.set} {asked.scorer}": rate, f"{asked.set} patients": len(cases)})
     told, other = timed(NetworkxWalk(CauseGraph.counted(every)), cases, some)
     print(f"{'networkx':10}{other:12,.0f} answers a second, measured on {len(some)} answers to {len(first)} patients")
     print(f"{'ratio':10}{rate / other:12,.0f}")
+    keep("reward", {f"{asked.set} networkx": other})
     if asked.scorer != "walk":
         return
     ours = [r for r, pair in zip(found, batch, strict=True) if pair[0] in first]

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import _scorers as baselines
 import xxhash
 from _data import data
+from _figures import keep
 from _scorers import compare_over_folds, compare_predictors, report_on_test
 
 from kgmed.evaluate.datasets import patients
@@ -172,6 +173,7 @@ def told_table(kept: Kept, splits: list[Split], many: int) -> None:
     header(splits, [f"n = {len(s.test)}" for s in splits])
     for method in METHODS:
         columns = [[sum(r) / len(r) for r in right[s.name, method.name]] for s in splits]
+        _keep("test", method, splits, columns)
         print(line(method, [cell(c, seeded=method.seeded) for c in columns]))
     print(f"{'the paper: RLKGF Base':31} {'':7}" + "".join(f"{PAPER.get(s.name, ''):<18}" for s in splits))
     shares = [sum(right[s.name, BEST][0]) / len(s.test) for s in splits]
@@ -192,12 +194,20 @@ def cv_table(kept: Kept, splits: list[Split]) -> None:
     right = {(s.name, m.name): [crossed_once(kept, s, m, i) for i in TOLD] for s in splits for m in methods}
     for method in methods:
         columns = [[share(r) for r in right[s.name, method.name]] for s in splits]
+        _keep("cv", method, splits, columns)
         print(line(method, [cell(c, seeded=True) for c in columns]), flush=True)
     print("\nbest less each rival in cross-validation, ± standard error over cases, p (two-sided):")
     for rival in RIVALS:
         pairs = [compare_over_folds(right[s.name, BEST], right[s.name, rival]) for s in splits]
         cells = (f"{f'{p.difference:+.4f} ±{p.error:.4f} p {p.p:.2f}':24}" for p in pairs)
         print(f"{rival:31}" + "".join(cells))
+
+
+def _keep(table: str, method: Method, splits: list[Split], columns: list[list[float]]) -> None:
+    """Keep the mean of each set and, where there are several values, its standard error."""
+    for split, values in zip(splits, columns, strict=True):
+        found, name = mean(values), f"{table} {method.name} {split.name}"
+        keep("rlkgf", {name: found.mean} | ({f"{name} error": found.error} if found.n > 1 else {}))
 
 
 def crossed_once(kept: Kept, split: Split, method: Method, seed: int) -> list[bool]:

@@ -33,6 +33,7 @@ from urllib.parse import quote
 
 import numpy as np
 import psutil
+from _figures import keep
 from soak import FORMS, some_names
 
 import kgmed
@@ -247,6 +248,7 @@ def ask_alone(graph: str, asked: Sequence[str], seconds: float) -> None:
         took.append(1e3 * (time.perf_counter() - begin))
         if sum(took) > 1e3 * seconds:
             break
+    keep("serve", {"without a service a second": 1e3 * len(took) / sum(took)})
     print(f"questions without a service: {1e3 * len(took) / sum(took):6.1f} a second, ms {spread(took)}")
 
 
@@ -275,6 +277,7 @@ async def ask(port: int, asked: Sequence[str], seconds: float) -> None:
             times = [1e3 * s.last for s in said if s.status == 200]
             firsts = [1e3 * s.first for s in said if s.status == 200]
             what = f"{'streamed' if stream else 'whole':8} {clients:3} clients: {counts[200] / took:6.1f} a second"
+            keep("serve", {f"{'streamed' if stream else 'whole'} {clients} a second": counts[200] / took})
             more = f"; first byte {spread(firsts)}" if stream else ""
             print(f"  {what}, ms {spread(times)}{more}; refused {counts[503]}, failed {failures(said)}")
 

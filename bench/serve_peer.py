@@ -30,6 +30,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import psutil
+from _figures import keep
 from serve import Talk, free_port, memory, serving, spread, talked, talking
 
 from kgmed.graph import library
@@ -223,6 +224,7 @@ def measured(name: str, port: int, pids: Sequence[int], facts: Facts, clients: i
     asyncio.run(all_())
     rate = len(took) / (time.perf_counter() - begin)
     share = sum(right) / len(right)
+    keep("serve_peer", {f"{name} {clients} a second": rate, f"{name} {clients} right": share})
     print(f"{name:9} {clients:3} clients: {rate:6.1f} a second, ms {spread(took)}, right {share:.3f}; {memory(pids)}")
     return rate
 

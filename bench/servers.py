@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import networkx as nx
 import numpy as np
+from _figures import keep
 from numpy.typing import NDArray
 from shards import generated
 
@@ -268,6 +269,7 @@ def table(columns: dict[str, Times]) -> None:
     """Print what was measured, a column a server."""
     print(f"{'ms':30s}" + "".join(f"{name:>14s}" for name in columns))
     for what in WHAT:
+        keep("servers", {f"{what} {name} ms": c[what] for name, c in columns.items() if what in c})
         cells = (f"{c[what]:14.3f}" if what in c else f"{'':14s}" for c in columns.values())
         print(f"{what:30s}" + "".join(cells))
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
+from _figures import keep
+
 import kgmed
 from kgmed.graph import library
 from kgmed.graph.store.store import Store
@@ -55,6 +57,7 @@ def main() -> None:
     if before is not None:
         for row in tracemalloc.take_snapshot().compare_to(before, "lineno")[:20]:
             print(row)
+    keep("soak", {"added MB": heap - first, "bound MB": BOUND})
     print(f"the last nine tenths added {heap - first:.1f} MB to the heap; the bound is {BOUND}")
     if heap - first > BOUND:
         raise SystemExit(1)

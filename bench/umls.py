@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from _figures import keep
 from _measure import Measured, each, peak, seconds
 
 from kgmed.graph import formats
@@ -148,6 +149,8 @@ def _print(share: float, rows: Measured, built: Measured) -> None:
         ("  asked again, us, median", built["again"]["median"], TARGETS["one-hop"], 1),
         ("name look-up, us, median", built["lookup"]["median"], None, 1),
     ]
+    if share == 1:
+        keep("umls", built["counts"] | {what: float(value) for what, value, *_ in lines})
     for what, value, target, by in lines:
         base = built["resting"] / mb if "memory" in what else 0.0
         whole = f"{base + (value - base) / by:,.0f}" if by < 1 else "" if share < 1 else f"{value:,.1f}"
