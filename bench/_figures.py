@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def keep(script: str, figures: Mapping[str, float]) -> None:
-    """Lay figures over those of a script that were kept before, to four digits; nothing where no file is named."""
+    """Lay figures over those of a script that were kept before, to six digits; nothing where no file is named."""
     if named := os.environ.get("KGMED_FIGURES"):
         place = Path(named)
         kept = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
@@ -25,4 +25,4 @@ def keep(script: str, figures: Mapping[str, float]) -> None:
 
 
 def _short(figure: float) -> float:
-    return figure if isinstance(figure, int) else float(f"{figure:.4g}")
+    return figure if isinstance(figure, int) else float(f"{figure:.6g}")

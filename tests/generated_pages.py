@@ -82,7 +82,10 @@ def _measured(page: Path) -> str:
 
 FIGURE = re.compile(r"([\d,]*\.?\d+)(?=<!--(\w+)\.(\w+)-->)")
 PAGES: dict[str, Callable[[], str]] = {
-    **{str(page.relative_to(ROOT)): partial(_measured, page) for page in (ROOT / "docs").rglob("*.md")},
+    **{
+        str(page.relative_to(ROOT)): partial(_measured, page)
+        for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+    },
     "CONTRIBUTING.md": contributing,
     "docs/api.md": api,
     "docs/options.md": options_page,

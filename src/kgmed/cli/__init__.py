@@ -150,7 +150,7 @@ def _ended(e: OSError) -> None:
 
 app = typer.Typer(
     cls=Commands,
-    help="Answers medical questions from a knowledge graph and shows what each answer stands on.",
+    help="Answers medical questions from a knowledge graph and shows the evidence for each answer.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

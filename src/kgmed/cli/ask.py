@@ -395,7 +395,7 @@ def shown(
 
 @log.command()
 def clear(as_json: Json = False) -> None:
-    """Delete all that was asked; nothing of it stays in the file."""
+    """Delete all that was asked; the file keeps nothing of it."""
     there = store().clear()
     if as_json:
         screen.data({"deleted": there})
@@ -418,7 +418,7 @@ Stream = Annotated[
     bool | None,
     typer.Option(
         "--stream/--no-stream",
-        help="Show the model's words as they come; without it only where a terminal looks.",
+        help="Stream the model's reply; default: only on a terminal.",
         hidden=True,
     ),
 ]
@@ -474,7 +474,7 @@ def write_svg(run: Run, path: Path) -> None:
 # --- `kgmed ask`: a question in, an answer with what it stands on out.
 
 
-Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
+Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="An answer option, as A=TEXT; repeatable.")]
 
 
 # Set while a service runs the command for another process (`cli.serve.answering`): gives the session of a `Config`.
@@ -489,12 +489,12 @@ def ask(
     ] = None,
     option: Option = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
-    go_on: Annotated[bool, typer.Option("--continue", "-c", help="Go on from the last question in the log.")] = False,
+    go_on: Annotated[bool, typer.Option("--continue", "-c", help="Continue from the log's last question.")] = False,
     evidence: options.Evidence = False,
     explain: options.Explain = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
     language: Annotated[
-        str, typer.Option(help="The language to answer in, as en, zh or ja; without it that of the question.")
+        str, typer.Option(help="The language of the answer, as en, zh or ja; default: the question's.")
     ] = "",
     stream: Stream = None,
     svg: Annotated[
@@ -502,12 +502,10 @@ def ask(
     ] = None,
     service: Annotated[
         bool,
-        typer.Option(
-            help="Let a kgmed serve of this account answer, where one runs; KGMED_SERVICE=0 = never.", hidden=True
-        ),
+        typer.Option(help="Answer through this account's running kgmed serve; KGMED_SERVICE=0 = never.", hidden=True),
     ] = True,
 ) -> None:
-    """Answer a question from a graph and show what the answer stands on."""
+    """Answer a question from a graph and show its evidence."""
     served = SERVED.get()
     if served and (stream or file or svg or not service or not question or question == ["-"]):
         raise BadInput("only the process that asks can do that")

@@ -51,7 +51,7 @@ _ONE = re.compile(r"(?:-|NOT\b)?\s*HP:\d{7}")
 def diagnose(
     findings: Annotated[
         list[str] | None,
-        typer.Argument(help="HPO ids, -HP:0000365 or 'NOT HP:0000365' for one that is absent; or a description."),
+        typer.Argument(help="HPO ids, -HP:0000365 or 'NOT HP:0000365' for an absent one; or a description."),
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="GA4GH phenopackets: .json, or .jsonl.")] = None,
     sex: Annotated[str, typer.Option(help="female or male.")] = "",
@@ -59,7 +59,7 @@ def diagnose(
     began: Annotated[str, typer.Option("--onset", help="When the illness began: an age, or an HPO id of onset.")] = "",
     keep: Annotated[int, typer.Option("--keep", "-k", min=1, help="How many diseases.")] = 10,
     database: Annotated[str, typer.Option(help="OMIM, ORPHA, DECIPHER or all.")] = "OMIM",
-    absent_weight: Annotated[float | None, typer.Option(min=0, help="What an absent finding counts.")] = None,
+    absent_weight: Annotated[float | None, typer.Option(min=0, help="Weight of an absent finding.")] = None,
     graph: Annotated[str, typer.Option("--graph", "-g", help="HPO's graph: its name or folder.")] = "hpo",
     full: Annotated[bool, typer.Option("--full", help="Every reason of every disease, with its publications.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,

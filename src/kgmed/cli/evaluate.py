@@ -36,13 +36,13 @@ def report(
     ] = Path("data"),
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", help="A metric; the first is the one drawn. usual, all = those of the task."),
+        typer.Option("--metric", help="A metric; the first is plotted. usual, all = those of the task."),
     ] = None,
     metric_model: Annotated[
         list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
     ] = None,
     baseline: Annotated[
-        str, typer.Option("--against", help="Hold all against this method; else zero-shot, or the first control.")
+        str, typer.Option("--against", help="Compare all with this method; default: zero-shot, or the first control.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -115,9 +115,9 @@ REST = {"ignore_unknown_options": True, "allow_extra_args": True}
 def sweep(
     context: typer.Context,
     out: Annotated[str, typer.Argument(help="The folder of the evaluation.")],
-    method: Annotated[list[str], typer.Option("--method", "-m", help="A method whose setting is varied.")],
-    vary: Annotated[list[str], typer.Option("--vary", help="SETTING=VALUE,VALUE,...; several: one after the other.")],
-    beside: Annotated[list[str] | None, typer.Option("--beside", help="A method asked as it is, beside them.")] = None,
+    method: Annotated[list[str], typer.Option("--method", "-m", help="The method whose setting is varied.")],
+    vary: Annotated[list[str], typer.Option("--vary", help="SETTING=VALUE,VALUE,...; repeatable, one at a time.")],
+    beside: Annotated[list[str] | None, typer.Option("--beside", help="A method to compare with, unchanged.")] = None,
 ) -> None:
     """Ask with one setting at several values, as hykge[hops=1]; all other options are those of `kgmed eval run`."""
     wanted = [*(beside or []), *(name for m in method for text in vary for name in varied(m, text))]
@@ -338,15 +338,15 @@ def run(
     ] = None,
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test.")] = "test",
-    number: Annotated[int, typer.Option("--number", "-n", help="So many questions, drawn by --sample; 0 = all.")] = 0,
-    sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
+    number: Annotated[int, typer.Option("--number", "-n", help="Number of questions; 0 = all.")] = 0,
+    sample: Annotated[int, typer.Option(help="Seed of the draw of --number questions.")] = 0,
     seed: Annotated[list[int] | None, typer.Option(help="A seed; give several for several runs of each.")] = None,
-    threads: Annotated[int, typer.Option(help="Questions at once in this process.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="Concurrent questions in this process.", min=1)] = 1,
     workers: Annotated[int, typer.Option(help="Processes, each with its own models.", min=0)] = 0,
     ray: Annotated[str, typer.Option(help="The address of a Ray cluster.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
-    probe: Annotated[int, typer.Option(help="With --dry-run: ask so many questions to measure tokens.", min=0)] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost.")] = False,
+    probe: Annotated[int, typer.Option(help="With --dry-run: number of questions asked to measure tokens.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Ask every question of every method; a run that was stopped goes on where it was.
@@ -403,7 +403,7 @@ def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> int:
 def board(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of evaluations.")],
     data: options.Data = Path("data"),
-    metric: Annotated[str, typer.Option(help="What decides the order; without it the main one of the task.")] = "",
+    metric: Annotated[str, typer.Option(help="The metric to sort by; default: the task's main one.")] = "",
     metric_model: Annotated[list[str] | None, typer.Option(help="A model's folder for that metric.")] = None,
     as_json: Json = False,
 ) -> None:

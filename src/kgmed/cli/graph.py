@@ -113,31 +113,29 @@ Snapshot = Annotated[
 
 @app.command()
 def build(
-    name: Annotated[str, typer.Argument(help="What the graph is to be called.")],
+    name: Annotated[str, typer.Argument(help="The graph's name.")],
     path: Given = None,
-    format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; found out if not given.")] = "",
-    relations: Annotated[Path | None, typer.Option(help="A TOML table of what the relations mean.")] = None,
+    format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; default: detected.")] = "",
+    relations: Annotated[Path | None, typer.Option(help="A TOML table of relations and their roles.")] = None,
     columns: Columns = None,
     encoding: Annotated[
-        str, typer.Option(help="Of its text: gb18030, utf-16, latin-1, ...; found out if not given.")
+        str, typer.Option(help="Its text encoding: gb18030, utf-16, latin-1, ...; default: detected.")
     ] = "",
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a file for what would be mended or left out of it.")
+        bool, typer.Option("--strict", help="Refuse a file with rows that would be repaired or dropped.")
     ] = False,
     given: Fetched = "",
     query: Snapshot = None,
-    look: Annotated[bool, typer.Option("--look", help="Show what is understood and build nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    look: Annotated[bool, typer.Option("--look", help="Show how the file is read; build nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build even if it exists.")] = False,
     train: Annotated[
         bool,
-        typer.Option("--train/--no-train", help="Then learn its names, about a minute; it can be asked meanwhile."),
+        typer.Option("--train/--no-train", help="Then train the map of its names, in the background."),
     ] = True,
-    shards: Annotated[
-        int, typer.Option(help="In so many shards, for more than fits one machine's memory; 0 = in one piece.", min=0)
-    ] = 0,
+    shards: Annotated[int, typer.Option(help="Number of shards, for a graph larger than memory; 0 = none.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Build a graph from its files, unless it stands there already."""
+    """Build a graph from its files, unless it exists."""
     if path is None and Path(name).is_file():
         called = re.sub("[^a-z0-9_-]+", "-", Path(name).stem.lower()).strip("-_") or "mine"
         raise BadInput(f"{name!r} is a file; name the graph first: kgmed graph build {called} {name}")
@@ -222,7 +220,7 @@ def get(
     given: Annotated[
         Path | None, typer.Option("--from", help="Its file, or a folder with its files, that was fetched by hand.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build even if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Fetch public graphs by name, check them and build them; without a name, list what there is."""
@@ -291,10 +289,10 @@ def vectors(
         list[str] | None, typer.Option("--with", help="Learn from the names of this graph too; may be repeated.")
     ] = None,
     encoder: Annotated[str, typer.Option(help="As `kgmed ask --encoder`; the embedded one if not given.")] = "",
-    device: Annotated[str, typer.Option(help="What computes: cpu, cuda, cuda:1, mps; local/... only.")] = "",
+    device: Annotated[str, typer.Option(help="The device: cpu, cuda, cuda:1, mps; local/... only.")] = "",
     precision: Annotated[str, typer.Option(help="As `kgmed ask --precision`; local/... only.")] = "",
-    texts: Annotated[int, typer.Option(help="Names read at once, 0 = 32; local/... only.", min=0)] = 0,
-    to: Annotated[str, typer.Option(help="postgresql://...#NAME: write them beside that graph there (pgvector).")] = "",
+    texts: Annotated[int, typer.Option(help="Batch size, 0 = 32; local/... only.", min=0)] = 0,
+    to: Annotated[str, typer.Option(help="postgresql://...#NAME: write them to that database (pgvector).")] = "",
     as_json: Json = False,
 ) -> None:
     """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
@@ -358,10 +356,10 @@ def load(
     address: Annotated[
         str, typer.Argument(help="postgresql://, bolt:// or sparql+http://HOST/...[#NAME], without a password.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Write it although it stands there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write it even if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a graph to a database, unless it stands there; ask it by: --graph ADDRESS#NAME.
+    """Write a graph to a database, unless it is there; ask it with --graph ADDRESS#NAME.
 
     The password is taken from PGPASSWORD or ~/.pgpass, of Bolt from NEO4J_PASSWORD.
     """
@@ -385,7 +383,7 @@ def schema(
 ) -> None:
     """Propose a mapping file for what a database holds: tables or labels as kinds, types as roles; write with > FILE.
 
-    Mend what is wrong and ask with: --graph "ADDRESS?map=FILE#NAME".
+    Correct it and ask with: --graph "ADDRESS?map=FILE#NAME".
     """
     from kgmed.graph.remote.named import proposed_mapping
 
@@ -395,7 +393,7 @@ def schema(
 
 @app.command("map")
 def map_(file: Annotated[Path, typer.Argument(help="A table.")], as_json: Json = False) -> None:
-    """Propose what the columns of a file say; mend it, and build with: --map. Write it with > FILE."""
+    """Propose a mapping of a file's columns; correct it, and build with --map. Write it with > FILE."""
     from kgmed.graph.formats.tables import first_map
 
     first = first_map(file)
@@ -532,10 +530,10 @@ def add(
     head: EntityText,
     relation: RelationText,
     tail: EntityText,
-    reference: Annotated[str, typer.Option(help="Where it is said, such as PMID:29067653.")] = "",
+    reference: Annotated[str, typer.Option(help="Its source, such as PMID:29067653.")] = "",
     note: Note = "",
     weight: Annotated[float, typer.Option(help="0..1.")] = 1.0,
-    new: Annotated[bool, typer.Option("--new", help="An end that is not in the graph becomes an entity.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Add an entity for an end that the graph lacks.")] = False,
     as_json: Json = False,
 ) -> None:
     """Add a triple to a graph without building it again."""

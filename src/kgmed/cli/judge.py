@@ -38,7 +38,7 @@ def linking(
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
-    seeds: Annotated[int, typer.Option(help="Of adversarial: so many draws of names, one after the other.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option(help="Of adversarial: number of draws of names.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
@@ -134,13 +134,13 @@ _BARS = {"true": 0.85, "number": 0.98, "unit": 0.98}  # the others: .95
 @options.with_options("graph", "encoder", "config")
 def check(
     config: Config,
-    number: Annotated[int, typer.Option("--number", "-n", help="Triples that sentences are made of.", min=1)] = 300,
-    part: Annotated[str, typer.Option(help="Of the forms: test, held, third, fourth, dev or dev2.")] = "test",
-    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
-    wrong: Annotated[int, typer.Option(help="List so many sentences that were judged wrongly.", min=0)] = 0,
+    number: Annotated[int, typer.Option("--number", "-n", help="Number of triples to make sentences of.", min=1)] = 300,
+    part: Annotated[str, typer.Option(help="Sentence forms: test, held, third, fourth, dev or dev2.")] = "test",
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    wrong: Annotated[int, typer.Option(help="Number of wrongly judged sentences to list.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check sentences that are true in a graph, and the same made false in known ways, beside their evidence."""
+    """Check sentences that are true in a graph, and false variants of them, against their evidence."""
     from kgmed.evaluate.checking import Maker, checked
     from kgmed.session import open_session
     from kgmed.toolkit import Toolkit
@@ -189,7 +189,7 @@ def _row(kind: str, share: "Share") -> tuple[object, ...]:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
 Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = its four criteria, rank = all in order.")]
-Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
+Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to compare with the ratings.")]
 
 
 @options.with_options(*options.MODEL)
@@ -204,8 +204,8 @@ def judge(
     data: options.Data = Path("data"),
     number: Annotated[int, typer.Option("--number", "-n", help="Only so many questions, the first.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Which runs are judged, where there are several seeds.")] = None,
-    positions: Annotated[int, typer.Option(help="Draws which answer comes first.")] = 0,
-    threads: Annotated[int, typer.Option(help="Calls at once.", min=1)] = 1,
+    positions: Annotated[int, typer.Option(help="Seed of the order of the answers.")] = 0,
+    threads: Annotated[int, typer.Option(help="Concurrent calls.", min=1)] = 1,
     max_tokens: Annotated[int, typer.Option(help="The longest reply of the judge.", min=1)] = 128,
     again: Annotated[bool, typer.Option("--again", help="Also ask again where the model failed.")] = False,
     as_json: Json = False,
@@ -302,10 +302,10 @@ def sheets(
     out: Annotated[Path | None, typer.Argument(metavar="[OUT]", help="The folder of the evaluation.")] = None,
     to: Annotated[Path | None, typer.Option("--out", "-o", help="Write the sheets to this .csv file.")] = None,
     read: Annotated[list[Path] | None, typer.Option("--read", help="A filled table; several, one a rater.")] = None,
-    key: Annotated[Path | None, typer.Option(help="What is whose; without it FILE.key.csv beside the table.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The key of methods; default: FILE.key.csv.")] = None,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="A method; without it all.")] = None,
     number: Annotated[int, typer.Option("--number", "-n", help="So many questions; 0 = all.", min=0)] = 0,
-    sample: Annotated[int, typer.Option(help="Which questions --number draws, and the order.")] = 0,
+    sample: Annotated[int, typer.Option(help="Seed of the questions that --number draws, and of the order.")] = 0,
     data: options.Data = Path("data"),
     as_json: SheetsJson = False,
 ) -> None:

@@ -43,16 +43,16 @@ def reproduce(
     every: Annotated[
         bool, typer.Option("--all", help="Every table that can be made, one after the other, each in OUT/TABLE.")
     ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List every table and figure: what of it can be had.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List every table and figure, and its status.")] = False,
     llm: Annotated[
         list[str] | None, typer.Option(help="A model; several are compared. openai/NAME@URL says where one is served.")
     ] = None,
-    graph: Annotated[str, typer.Option("--graph", "-g", help="The graph; without it the nearest that is here.")] = "",
-    out: Annotated[Path | None, typer.Option(help="A folder; without it out/TABLE. The same goes on.")] = None,
+    graph: Annotated[str, typer.Option("--graph", "-g", help="The graph; default: the closest one installed.")] = "",
+    out: Annotated[Path | None, typer.Option(help="A folder; without it out/TABLE. It is resumed.")] = None,
     data: options.Data = Path("data"),
-    number: Annotated[int, typer.Option("--number", "-n", help="So many questions of each data set; 0 = all.")] = 0,
-    sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
-    seed: Annotated[list[int] | None, typer.Option(help="A seed; five give mean and deviation.")] = None,
+    number: Annotated[int, typer.Option("--number", "-n", help="Number of questions of each data set; 0 = all.")] = 0,
+    sample: Annotated[int, typer.Option(help="Seed of the draw of --number questions.")] = 0,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; repeat for mean and deviation.")] = None,
     metric_model: Annotated[
         list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
     ] = None,
@@ -62,12 +62,12 @@ def reproduce(
     preset: _Preset = "",
     threads: Annotated[int, typer.Option(help="Questions at once.", min=1)] = 1,
     again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is missing and what it takes.")] = False,
-    probe: Annotated[int, typer.Option(help="Questions of each data set that are measured for that.", min=1)] = 3,
-    speed: Annotated[float, typer.Option(help="Tokens a second of your model, to tell hours.", min=0)] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what is missing, with its cost.")] = False,
+    probe: Annotated[int, typer.Option(help="Number of questions asked for that estimate.", min=1)] = 3,
+    speed: Annotated[float, typer.Option(help="Tokens a second of your model, to estimate hours.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make a table of one of the five papers with your models: our figures with intervals beside the paper's.
+    """Make a table of one of the five papers with your models: our figures with intervals next to the paper's.
 
     Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run; a table that
     lacks a data set, a row, a metric or an answer is incomplete: its first line says so, and the exit code is 3.

@@ -29,12 +29,12 @@ Scored = Annotated[
         "--scorer", help="best (ours), gatv2 (ours); rlkgf, walk, gcn, gat, rlkgf-gat, code, code-gmd: RLKGF."
     ),
 ]
-Mu = Annotated[str, typer.Option("--mu", help="Weight of the network beside the walk: 0 to 1, or learn.")]
-Restart = Annotated[float | None, typer.Option("--restart", help="Chance that the walk starts anew; the paper has .3.")]
+Mu = Annotated[str, typer.Option("--mu", help="Weight of the network against the walk: 0 to 1, or learn.")]
+Restart = Annotated[float | None, typer.Option("--restart", help="Restart probability of the walk; the paper has .3.")]
 Normalize = Annotated[str | None, typer.Option("--normalize", help="The walk's matrix: column, symmetric or row.")]
-Aggregate = Annotated[str | None, typer.Option("--aggregate", help="Over symptoms: mean, sum, max or product.")]
-Temperature = Annotated[float | None, typer.Option("--temperature", help="Of the softmax of both halves.")]
-NetworkSeed = Annotated[int, typer.Option("--seed", help="Of the network.")]
+Aggregate = Annotated[str | None, typer.Option("--aggregate", help="Over the symptoms: mean, sum, max or product.")]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Temperature of both halves' softmax.")]
+NetworkSeed = Annotated[int, typer.Option("--seed", help="Seed of the network.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ def reward() -> None:
 def rank(
     cases: Labelled,
     patients: Annotated[
-        Path | None, typer.Argument(help="Patients in a .jsonl file; without one, the test cases are told by.")
+        Path | None, typer.Argument(help="Patients in a .jsonl file; default: the test cases.")
     ] = None,
     data: Data = None, scorer: Scored = "best", mu: Mu = "", restart: Restart = None, normalize: Normalize = None,
     aggregate: Aggregate = None, temperature: Temperature = None, seed: NetworkSeed = 0,
     keep: Annotated[int, typer.Option("--keep", "-k", min=1, help="How many diseases.")] = 3,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Rank the diseases for patients and say which findings carried each; or tell how often test cases are right."""
+    """Rank the diseases for patients and say which findings carried each; or print the accuracy on the test cases."""
     from kgmed.evaluate.datasets import cases as case_files
     from kgmed.reward.cases import best_disease
     from kgmed.reward.cases import rank_diseases as ranked
@@ -135,7 +135,7 @@ def score(
 @app.command()
 def graph(
     cases: Labelled,
-    name: Annotated[str, typer.Argument(help="What it is called; mz-cases for MZ if not given.")] = "",
+    name: Annotated[str, typer.Argument(help="The graph's name; default: mz-cases for MZ.")] = "",
     data: Data = None,
     english: Annotated[bool, typer.Option("--english", help="Names in English; of DXY alone.")] = False,
     as_json: Json = False,
@@ -158,10 +158,10 @@ def readings(
     cases: Labelled,
     data: Data = None,
     restart: Restart = None,
-    divisions: Annotated[int, typer.Option(help="Into five folds each.", min=1)] = 5,
+    divisions: Annotated[int, typer.Option(help="Divisions into five folds.", min=1)] = 5,
     as_json: Json = False,
 ) -> None:
-    """Compare the readings of RLKGF's walk by cross-validation within train, and tell the best by the test cases."""
+    """Compare the readings of RLKGF's walk by cross-validation within train, and test the best one."""
     from kgmed.evaluate.diagnosing import cross_validated, mean
     from kgmed.reward.cases import best_disease
     from kgmed.reward.rlkgf import READINGS, ScorerChoice

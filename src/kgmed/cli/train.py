@@ -31,7 +31,7 @@ from kgmed.models.w2ner import PRESETS, TRAININGS, Architecture, Training
 
 def ner(
     data: Annotated[Path, typer.Argument(help="Texts with their entities, in the format of CMeEE; .json or .json.xz.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of the tagger; a training left there goes on.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of the tagger; an unfinished training is resumed.")],
     preset: Annotated[
         str, typer.Option(help="paper or code (HyKGE's numbers), small (for one core without a GPU).")
     ] = "paper",
@@ -39,18 +39,16 @@ def ner(
         str, typer.Option(help="A transformer's folder or hub name; none = embeddings learnt from nothing.")
     ] = "",
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Beside those, the frozen vectors of the embedded encoder.")
+        bool, typer.Option("--vectors", help="Also use the frozen vectors of the embedded encoder.")
     ] = False,
-    epochs: Annotated[
-        int | None, typer.Option(help="At most so many epochs; the preset's number if not given.")
-    ] = None,
-    batch: Annotated[int | None, typer.Option(help="Texts a step.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Rate of learning, of all but a transformer.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the weights and the order; the parts of the data stay the same.")] = 0,
-    device: Annotated[str, typer.Option(help="What computes, as torch calls it: cpu, cuda, mps.")] = "cpu",
+    epochs: Annotated[int | None, typer.Option(help="Most epochs; default: the preset's.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Batch size.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Learning rate, of all but a transformer.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of weights and order; the split of the data is fixed.")] = 0,
+    device: Annotated[str, typer.Option(help="The device, as torch names it: cpu, cuda, mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Train a tagger (W2NER) that finds flat, nested and discontinuous entities; chosen on dev, told on test."""
+    """Train a tagger (W2NER) that finds flat, nested and discontinuous entities; selected on dev, measured on test."""
     try:
         from kgmed.train.tagger import TrainingOutput as Tell  # torch
         from kgmed.train.tagger import train
@@ -113,14 +111,14 @@ def _rows(figures: dict[str, Any]) -> list[list[object]]:
 def pairs(
     graph: Annotated[str, typer.Argument(help="The graph whose synonyms and relations are learnt from.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The scorer's file; without it, beside the graph's files.")
+        Path | None, typer.Option("--out", help="The scorer's file; default: among the graph's files.")
     ] = None,
     encoder: Annotated[str, typer.Option(help="use, ngrams, local/NAME, ...; none = words and letters only.")] = "",
     most: Annotated[int, typer.Option(help="Groups of a right text and its near misses, at most.", min=20)] = 4000,
-    seed: Annotated[int, typer.Option(help="Of the draw of synonyms.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw of synonyms.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Train a pair scorer, and tell what it is worth on entities held out, beside words and vectors alone."""
+    """Train a pair scorer, and compare it on held-out entities with words and vectors alone."""
     from kgmed.graph import library
     from kgmed.models.named import encoder_from
     from kgmed.models.scorers import LexicalPairs, save
@@ -158,7 +156,7 @@ def linker(
     out: Annotated[
         Path | None, typer.Option("--out", help="The scorer's file; linker.npz in the data folder, which is then used.")
     ] = None,
-    precision: Annotated[float, typer.Option(help="How often the links made are to be right.", min=0.5, max=1)] = 0.95,
+    precision: Annotated[float, typer.Option(help="The precision that links should have.", min=0.5, max=1)] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train the scorer that decides what a name is linked to, on texts whose entities are marked."""
@@ -198,15 +196,15 @@ def questions(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="The file of weights, with emergencies.npz beside it; in the data folder, then used."
+            "--out", help="The file of weights, with emergencies.npz next to it; in the data folder, then used."
         ),
     ] = None,
     words: Annotated[
-        Path | None, typer.Option("--words", help="A file for the words that ask, one to a line; none without it.")
+        Path | None, typer.Option("--words", help="Write the words that ask to this file, one a line.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Train the reader of what a question asks, and tell how it does on questions left out of its training."""
+    """Train the reader of what a question asks, and measure it on held-out questions."""
     from kgmed.question import emergency
     from kgmed.question.model import WEIGHTS
     from kgmed.toolkit import default_encoder
@@ -245,18 +243,18 @@ def questions(
 @as_options
 def compare(
     cases: Labelled, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions, judge: JudgeOptions,
-    out: Annotated[Path, typer.Option("--out", help="The folder of all runs; what is left there goes on.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of all runs; unfinished runs are resumed.")],
     data: Data = None,
-    policy: Annotated[str, typer.Option("--policy", help="Of choice,free,tiny.")] = "tiny,choice",
+    policy: Annotated[str, typer.Option("--policy", help="Some of choice,free,tiny.")] = "tiny,choice",
     model: Annotated[str, typer.Option("--model", help="smollm2, a folder, or a name on the model hub.")] = "smollm2",
     longest: Annotated[int, typer.Option("--longest", help="Tokens of an answer, with free.", min=1)] = 16,
     seeds: Annotated[str, typer.Option(help="Numbers with commas.")] = "0,1,2",
-    stages: Annotated[str, typer.Option(help="Of base,warm,sft,rlaif,ppo,grpo,rloo,sft-ppo,sft-grpo.")] = "",
+    stages: Annotated[str, typer.Option(help="Some of base,warm,sft,rlaif,ppo,grpo,rloo,sft-ppo,sft-grpo.")] = "",
     labelled: Annotated[int, typer.Option(help="Train cases whose disease may be known; 0 = all.", min=0)] = 0,
     sft_steps: Annotated[int | None, typer.Option("--sft-steps", help="Steps on true labels.", min=1)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:  # fmt: skip
-    """Train base, warm start, labels, RLAIF and RLKGF by PPO and GRPO, and tell each by the test cases, with errors."""
+    """Train base, warm start, labels, RLAIF and RLKGF by PPO and GRPO, and test each, with standard errors."""
     from kgmed.cli.train_policy import comparison
     from kgmed.train.compare import USUAL, side_by_side, table
 

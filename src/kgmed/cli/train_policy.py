@@ -33,18 +33,18 @@ _HEAT = 0.05  # ours: the temperature of a scorer that rewards; at 1, the author
 class RunOptions:
     """What every training of a policy takes."""
 
-    out: Annotated[Path, typer.Option("--out", help="The folder of the run; a run left there goes on.")]
+    out: Annotated[Path, typer.Option("--out", help="The folder of the run; an unfinished run is resumed.")]
     data: Annotated[
         Path | None, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")
     ] = None
     policy: Annotated[
-        str, typer.Option("--policy", help="choice (of a listed disease), free (writes), tiny (from nothing).")
+        str, typer.Option("--policy", help="choice (of a listed disease), free (writes), tiny (from scratch).")
     ] = "choice"
     model: Annotated[
         str, typer.Option("--model", help="smollm2, a folder of a causal model, or a name on the model hub.")
     ] = "smollm2"
     begin: Annotated[
-        Path | None, typer.Option("--begin", help="The folder of a run to begin from, as after a warm start.")
+        Path | None, typer.Option("--begin", help="The folder of a run to start from, such as a warm start.")
     ] = None
     language: Annotated[
         str, typer.Option(help="Of the questions: zh for DXY in its own; without it DXY is asked in English.")
@@ -53,10 +53,10 @@ class RunOptions:
         str, typer.Option("--prompt", help="bare (a line each), or figure6 (the words of RLKGF's Figure 6).")
     ] = "bare"
     longest: Annotated[int, typer.Option("--longest", help="Tokens of an answer, with free.", min=1)] = 16
-    seed: Annotated[int, typer.Option(help="Of the adapters, the order and what is drawn.")] = 0
+    seed: Annotated[int, typer.Option(help="Seed of adapters, order and sampling.")] = 0
     every: Annotated[int, typer.Option("--watch", help="Measure on validation every so many steps.", min=1)] = 10
     report_to: Annotated[
-        list[str] | None, typer.Option("--report-to", help="tensorboard or wandb, beside the log; may be repeated.")
+        list[str] | None, typer.Option("--report-to", help="tensorboard or wandb, besides the log; may be repeated.")
     ] = None
     plot: Annotated[Path | None, typer.Option(help="Draw the log into this .png or .svg file.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False
@@ -73,11 +73,11 @@ class TuningOptions:
         bool, typer.Option("--full", help="The whole model, not adapters (LoRA).", rich_help_panel=_MODEL)
     ] = False
     top: Annotated[
-        int, typer.Option(help="Adapters in so many upper layers alone; 0 = in all.", min=0, rich_help_panel=_MODEL)
+        int, typer.Option(help="Number of upper layers with adapters; 0 = all.", min=0, rich_help_panel=_MODEL)
     ] = 0
-    rank: Annotated[int, typer.Option(help="Of the adapters.", rich_help_panel=_MODEL)] = 16
-    alpha: Annotated[int, typer.Option(help="Of the adapters; 0 = twice the rank.", rich_help_panel=_MODEL)] = 0
-    dropout: Annotated[float, typer.Option(help="Of the adapters; not with PPO.", rich_help_panel=_MODEL)] = 0.0
+    rank: Annotated[int, typer.Option(help="Rank of the adapters.", rich_help_panel=_MODEL)] = 16
+    alpha: Annotated[int, typer.Option(help="Scale of the adapters; 0 = 2 * rank.", rich_help_panel=_MODEL)] = 0
+    dropout: Annotated[float, typer.Option(help="Adapters' dropout; not with PPO.", rich_help_panel=_MODEL)] = 0.0
     targets: Annotated[
         str, typer.Option(help="Linear layers with adapters, as q_proj,v_proj; all if none.", rich_help_panel=_MODEL)
     ] = ""
@@ -85,10 +85,10 @@ class TuningOptions:
         bool,
         typer.Option("--bf16", help="Frozen weights in bfloat16; with --full compute in it.", rich_help_panel=_MODEL),
     ] = False
-    bits: Annotated[int, typer.Option(help="Frozen weights of 4 or 8 bits.", rich_help_panel=_MODEL)] = 0
+    bits: Annotated[int, typer.Option(help="Load frozen weights in 4 or 8 bits.", rich_help_panel=_MODEL)] = 0
     checkpointing: Annotated[
         bool,
-        typer.Option("--checkpointing", help="Keep less for gradients and compute it again.", rich_help_panel=_MODEL),
+        typer.Option("--checkpointing", help="Gradient checkpointing: less memory, slower.", rich_help_panel=_MODEL),
     ] = False
     chat: Annotated[bool, typer.Option("--chat", help="Ask in the model's chat template.", rich_help_panel=_MODEL)] = (
         False
@@ -116,7 +116,7 @@ class LoopOptions:
         str, typer.Option(help="ours, or paper (RLKGF's Table 7, its temperature and floor).", rich_help_panel=_LOOP)
     ] = "ours"
     steps: Annotated[int | None, typer.Option(help="Rounds of answering and learning.", rich_help_panel=_LOOP)] = None
-    rate: Annotated[float | None, typer.Option(help="Rate of learning.", rich_help_panel=_LOOP)] = None
+    rate: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_LOOP)] = None
     prompts: Annotated[int | None, typer.Option(help="Questions a round.", min=1, rich_help_panel=_LOOP)] = None
     samples: Annotated[int | None, typer.Option(help="Answers a question.", min=1, rich_help_panel=_LOOP)] = None
     epochs: Annotated[int | None, typer.Option(help="Passes over a round's answers.", min=1, rich_help_panel=_LOOP)] = (
@@ -124,16 +124,14 @@ class LoopOptions:
     )
     batch: Annotated[int | None, typer.Option(help="Answers an optimiser step.", min=1, rich_help_panel=_LOOP)] = None
     at_once: Annotated[
-        int | None, typer.Option("--at-once", help="Answers in memory together.", min=1, rich_help_panel=_LOOP)
+        int | None, typer.Option("--at-once", help="Answers in memory at once.", min=1, rich_help_panel=_LOOP)
     ] = None
-    clip: Annotated[float | None, typer.Option(help="Of the ratio.", rich_help_panel=_LOOP)] = None
+    clip: Annotated[float | None, typer.Option(help="Clip range of the ratio.", rich_help_panel=_LOOP)] = None
     kl: Annotated[
-        float | None, typer.Option(help="Weight of the penalty for leaving the start.", min=0, rich_help_panel=_LOOP)
+        float | None, typer.Option(help="Weight of the KL penalty to the initial policy.", min=0, rich_help_panel=_LOOP)
     ] = None
     gamma: Annotated[float | None, typer.Option(help="Discount a token; PPO.", rich_help_panel=_LOOP)] = None
-    smoothing: Annotated[
-        float | None, typer.Option("--lambda", help="Of the advantages; PPO.", rich_help_panel=_LOOP)
-    ] = None
+    smoothing: Annotated[float | None, typer.Option("--lambda", help="GAE lambda; PPO.", rich_help_panel=_LOOP)] = None
 
     def settings(self) -> Any:
         """The numbers: a preset's, but for those given. Raises `UnknownName`."""
@@ -161,7 +159,7 @@ class ScorerOptions:
     normalize: Normalize = None
     aggregate: Aggregate = None
     temperature: Annotated[
-        float | None, typer.Option(help="Of the scorer's softmax: 0.05 if not given, 1 with --preset paper.")
+        float | None, typer.Option(help="Softmax temperature of the scorer; default: 0.05, 1 with --preset paper.")
     ] = None
 
     def choice(self, seed: int, usual: float = _HEAT) -> "ScorerChoice":
@@ -183,7 +181,7 @@ class JudgeOptions:
             rich_help_panel=_REWARD,
         ),
     ] = "likelihood"
-    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.", rich_help_panel=_REWARD)] = ""
+    base_url: Annotated[str, typer.Option("--base-url", help="The judge's server.", rich_help_panel=_REWARD)] = ""
     pairs: Annotated[
         int, typer.Option(help="Pairs of responses that are judged, at most.", min=1, rich_help_panel=_REWARD)
     ] = 400
@@ -196,7 +194,7 @@ class JudgeOptions:
         ),
     ] = "words"
     calls_at_once: Annotated[
-        int, typer.Option("--calls-at-once", help="Of the judge.", min=1, rich_help_panel=_REWARD)
+        int, typer.Option("--calls-at-once", help="Seed of the judge.", min=1, rich_help_panel=_REWARD)
     ] = 8
     cache: Annotated[
         Path | None, typer.Option("--cache", help="Replies; in the run's folder if not given.", rich_help_panel=_REWARD)
@@ -248,8 +246,8 @@ SftBatch = Annotated[int | None, typer.Option(help="Answers an optimiser step.",
 @as_options
 def sft(
     cases: Labelled, run: RunOptions, tuning: TuningOptions, labels: Sft = "true", steps: SftSteps = None,
-    rate: Annotated[float | None, typer.Option(help="Rate of learning.")] = None, batch: SftBatch = None,
-    at_once: Annotated[int | None, typer.Option("--at-once", help="Answers in memory together.", min=1)] = None,
+    rate: Annotated[float | None, typer.Option(help="Learning rate.")] = None, batch: SftBatch = None,
+    at_once: Annotated[int | None, typer.Option("--at-once", help="Answers in memory at once.", min=1)] = None,
 ) -> None:  # fmt: skip
     """Train on the diagnoses of the train cases (TRL; a choice by our own loop)."""
     from kgmed.train import stages
@@ -265,7 +263,7 @@ def sft(
 def rlkgf(
     cases: Labelled, run: RunOptions, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions,
     baseline: Annotated[
-        str, typer.Option(help="What rewards are held against: value (PPO), or group (GRPO's advantages in our loop).")
+        str, typer.Option(help="The baseline of rewards: value (PPO), or group (GRPO's advantages in our loop).")
     ] = "value",
 ) -> None:  # fmt: skip
     """Train by our PPO against the graph: the reward of an answer is the score of the disease that it names."""
