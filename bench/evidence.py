@@ -68,12 +68,14 @@ def main() -> None:
     cuts = {k: f"@{k}" for k in first.ks} | {n: f"{n} tokens" for n in first.tokens}
     micro = {name: [(s.micro(k), s.micro_error(k)) for k in cuts] for name, s in scores.items()}
     macro = {name: [(s.macro(k), s.macro_error(k)) for k in cuts] for name, s in scores.items()}
-    keep("evidence", {"questions": first.questions, "rows": len(part), "unlinked": first.unlinked})
+    figures: dict[str, float] = {"questions": first.questions, "rows": len(part), "unlinked": first.unlinked}
     for kind, rows in (("micro", micro), ("macro", macro)):
         _table(f"{kind} recall", cuts, rows)
         for name, cells in rows.items():
             for cut, (value, error) in zip(cuts.values(), cells, strict=True):
-                keep("evidence", {f"{kind} {name} {cut}": value, f"{kind} {name} {cut} error": error})
+                figures |= {f"{kind} {name} {cut}": value, f"{kind} {name} {cut} error": error}
+    if chosen.part == "test" and not chosen.most:
+        keep("evidence", figures)
     others = {name: [first.lead(s, k) for k in cuts] for name, s in scores.items() if s is not first}
     _table("kgmed facts less", cuts, others)
 
@@ -98,14 +100,17 @@ def _exams(part: str, most: int, names: Sequence[str]) -> None:
     share, chance = mean(strictly), mean(1 / len(found) for found in counts)
     error = (share * (1 - share) / len(asked)) ** 0.5
     print(f"part {part}: {len(asked)} questions, {graph.label}")
-    keep("evidence", {f"exams {graph.name} {part}": share, f"exams {graph.name} {part} n": len(asked)})
     print(f"right option strictly most often named: {share:.3f} (±{error:.3f}), chance {chance:.3f}")
     wrong = mean((sum(found.values()) - own) / (len(found) - 1) for found, own in right)
     print(f"pieces that name it: {mean(own for _, own in right):.2f}, that name a wrong one: {wrong:.2f}")
-    print(f"no piece names it: {mean(not own for _, own in right):.3f}")
+    none = mean(not own for _, own in right)
+    print(f"no piece names it: {none:.3f}")
     joined = [(ties, ties[item.gold.choices[0]]) for item in asked if (ties := _joined(item, toolkit))]
     leading = mean(_leads(ties, own) for ties, own in joined)
-    print(f"joined to what the question names: {mean(own > 0 for _, own in joined):.3f}, most often: {leading:.3f}")
+    reached = mean(own > 0 for _, own in joined)
+    print(f"joined to what the question names: {reached:.3f}, most often: {leading:.3f}")
+    row = {"": share, "error": error, "chance": chance, "none": none, "joined": reached, "leading": leading}
+    keep("evidence", {f"exams {','.join(names)} {part} {what}": figure for what, figure in row.items()})
 
 
 def _leads(counts: dict[str, int], own: int) -> bool:
