@@ -17,7 +17,7 @@ docs:  ## the generated pages renewed, the site built as .ci/run does
 	python tests/generated_pages.py
 	mkdocs build --strict
 
-bench:  ## every figure of docs/evaluate/benchmarks.md; KGMED_DATA=DIR for the last two
+bench:  ## four tables of docs/evaluate/benchmarks.md; KGMED_DATA=DIR for the last two
 	python bench/graph.py --graph cmekg
 	python bench/graph.py --graph hykge
 	python bench/linking.py
