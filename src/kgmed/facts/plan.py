@@ -403,7 +403,8 @@ class FromFrame:
         if not _says(found):
             found = next(filter(_says, (self._answer(query, other) for other in _by_other_links(ask))), found)
         better = _affirms if found and all(is_verdict(e, "other") for e in found) else _says  # tied, but otherwise
-        alone = ask.intent is Intent.OVERDOSE or ask.intent.out_of_scope  # what is given, and how much, is no answer
+        served = ask.intent.out_of_scope and not links_of(ask.things)
+        alone = ask.intent is Intent.OVERDOSE or served  # what is given, and how much, is no answer
         if better(found) or ask is not query.frame.asks[0] or alone:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
@@ -426,9 +427,7 @@ class FromFrame:
         if not instead or ask.negative or not links or taken or len(query.frame.asks) > 1:
             return found
         answered = [e for e in self._answer(query, replace(ask, intent=Intent(instead))) if e.triples]
-        say = catalogue(query.frame.language)
-        text = say("verdict.lacking", one=name_of(links[0].entity, say), other=called(say, ask))
-        return [Evidence(text, VERDICT, (), (links[0].entity,), 1.0, "absent"), *answered] if answered else found
+        return [*(replace(e, id="absent") for e in found if is_verdict(e)), *answered] if answered else found
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask by its row."""
