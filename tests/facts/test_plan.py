@@ -364,9 +364,41 @@ def test_that_herbs_alone_are_known_is_said() -> None:
 def test_who_asks_what_to_eat_is_told_what_is_taken_where_no_food_is_known_and_that_none_is() -> None:
     asked = Ask(Intent.DIET, named(CHINESE, "高血压"))
     lacking, *found = answered(Frame((asked,), language="zh"), CHINESE)
-    assert lacking.text == "图谱中没有高血压的饮食。"
+    assert lacking.text.startswith("图谱中没有高血压的饮食。")
     assert "药1片" in names_in(found)
     assert not names_in(answered(Frame((replace(asked, negative=True),), language="zh"), CHINESE))
+
+
+SEEN = RoleGraph(
+    [("散光", "就诊科室", "眼科"), ("散光", "症状", "视物模糊")],
+    (Relation("就诊科室", Role.CARE), Relation("症状", Role.FINDING)),
+    {"disease": ["散光"], "symptom": ["视物模糊"], "department": ["眼科"]},
+    language="zh",
+)
+
+
+def test_of_an_illness_without_a_treatment_it_is_said_who_sees_it() -> None:
+    lacking, *found = answered(Frame((Ask(Intent.TREATMENT, named(SEEN, "散光")),), language="zh"), SEEN)
+    assert lacking.text.startswith("图谱中没有散光的治疗。")
+    assert names_in(found) == {"散光", "眼科"}
+
+
+def test_the_tests_of_the_one_illness_that_shows_a_finding_are_not_those_of_the_finding() -> None:
+    rows = [("克罗恩病", "症状", "缺钙"), ("克罗恩病", "检查", "肠道造影")]
+    kinds = {"disease": ["克罗恩病"], "symptom": ["缺钙"], "test": ["肠道造影"]}
+    graph = RoleGraph(rows, (Relation("症状", Role.FINDING), Relation("检查", Role.TESTS)), kinds, language="zh")
+    ill = named(graph, "缺钙")
+    said = answered(Frame((Ask(Intent.TESTS, ill),), findings=ill, language="zh"), graph)
+    assert "肠道造影" not in names_in(said)
+
+
+@pytest.mark.parametrize("intent", [Intent.OTHER, Intent.PROVIDER])
+def test_what_is_outside_of_the_graph_leaves_room_for_another_reading_of_a_thing_that_it_has(intent: Intent) -> None:
+    ill = named(CHINESE, "高血压")
+    other = Ask(Intent.TREATMENT, ill, probability=0.3)
+    frame = Frame((Ask(intent, ill, probability=0.6),), (other,), language="zh")
+    assert "药1片" in names_in(answered(frame, CHINESE))
+    assert not names_in(answered(replace(frame, asks=(Ask(intent),)), CHINESE))  # nothing is named
 
 
 def test_pregnancy_is_not_treated() -> None:

@@ -61,7 +61,6 @@ _FOR_ALL = frozenset(
     {"急诊科", "儿科", "肿瘤科", "其他"}
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
-_TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
@@ -140,14 +139,6 @@ class Lists:
         from kgmed.diagnose.findings import several_findings  # read in where findings are told
 
         return several_findings(self.graph, links)
-
-    def _tells(self, stated: Sequence[Link]) -> bool:
-        """Whether the one finding that is named is shown by few diseases: else any of hundreds may be meant."""
-        from kgmed.diagnose.engine import engine  # read in where findings are told
-
-        kinds = engine(self.graph).world.kinds
-        nodes = [kind for link in stated for kind in kinds(self.graph.number(link.entity.id)).tolist()]
-        return len(ByRole(self.graph, Role.FINDING).subjects(nodes).node) <= _TELLS
 
     def _of_complaint(self, query: Query, link: Link) -> list[Evidence]:
         """Who sees a complaint of which the graph does not say it; [] of an illness, and where the graph says it."""
@@ -254,7 +245,7 @@ class Lists:
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
-        several = len(stated) > 1 or self._of_several(links) or self._tells(stated)
+        several = len(stated) > 1 or self._of_several(links)
         implied = self._implied(query, links) if speaking or (self.through and several and not illness) else {}
         if not implied:
             return pieces
