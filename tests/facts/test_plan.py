@@ -383,6 +383,26 @@ def test_of_an_illness_without_a_treatment_it_is_said_who_sees_it() -> None:
     assert names_in(found) == {"散光", "眼科"}
 
 
+def test_of_an_illness_of_which_headings_stand_among_its_treatments_no_treatment_is_told() -> None:
+    heads = ("婴儿脐疝", "疗效标准", "腹壁肿瘤", "西医治疗", "腹部结节")
+    rows = [(head, "治疗", "脐疝") for head in heads] + [("脐疝", "就诊科室", "外科"), ("疝修补术", "治疗", "腹股沟疝")]
+    kinds = {"disease": ["脐疝", "腹股沟疝"], "treatment": [*heads, "疝修补术"], "department": ["外科"]}
+    graph = RoleGraph(rows, (Relation("治疗", Role.TREATS), Relation("就诊科室", Role.CARE)), kinds, language="zh")
+    lacking, *found = answered(Frame((Ask(Intent.TREATMENT, named(graph, "脐疝")),), language="zh"), graph)
+    assert lacking.text == "图谱中没有脐疝的治疗。图谱有其就诊科室。"
+    assert names_in(found) == {"脐疝", "外科"}
+    assert "疝修补术" in names_in(answered(Frame((Ask(Intent.TREATMENT, named(graph, "腹股沟疝")),)), graph))
+
+
+def test_who_sees_two_illnesses_is_not_who_sees_an_illness_that_shows_them() -> None:
+    rows = [("硬化症", "症状", "肝囊肿"), ("硬化症", "症状", "肾囊肿"), ("硬化症", "就诊科室", "神经科")]
+    kinds = {"disease": ["硬化症", "肝囊肿", "肾囊肿"], "department": ["神经科"]}
+    graph = RoleGraph(rows, (Relation("症状", Role.FINDING), Relation("就诊科室", Role.CARE)), kinds, language="zh")
+    ill = named(graph, "肝囊肿", "肾囊肿")
+    said = answered(Frame((Ask(Intent.DEPARTMENT, ill),), findings=ill, language="zh"), graph)
+    assert "神经科" not in names_in(said)
+
+
 def test_the_tests_of_the_one_illness_that_shows_a_finding_are_not_those_of_the_finding() -> None:
     rows = [("克罗恩病", "症状", "缺钙"), ("克罗恩病", "检查", "肠道造影")]
     kinds = {"disease": ["克罗恩病"], "symptom": ["缺钙"], "test": ["肠道造影"]}

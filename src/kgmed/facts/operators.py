@@ -32,7 +32,7 @@ from kgmed.question.patient import TAKEN, is_of_people
 from kgmed.records import VERDICT, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, name_of, named
-from kgmed.steps.family import MEDICINES, Family, is_raw, medicines_of, substance
+from kgmed.steps.family import MEDICINES, Family, is_heading, is_raw, medicines_of, substance
 from kgmed.steps.retrieve import Overview, told
 from kgmed.triples import OF_THE_SUBJECT
 from kgmed.vocabulary import Predicate
@@ -243,8 +243,11 @@ class Lists:
             return pieces
         if role is Role.TREATS:  # no disease is guessed and treated
             return pieces
-        illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
-        illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
+        ill, shown = (
+            [x.entity for x in stated],
+            Family(self.graph).is_symptom,
+        )  # who sees it is not told by what shows it
+        illness = bool(ill) and all(e.kind == "disease" and (role is Role.CARE or not shown(e)) for e in ill)
         several = len(stated) > 1 or self._of_several(links)
         implied = self._implied(query, links) if speaking or (self.through and several and not illness) else {}
         if not implied:
@@ -360,6 +363,7 @@ class Lists:
                 rows = [t for t in rows if self._is_wanted(t.subject)] if self.wanted != Wanted() else rows
                 rows = [t for t in rows if not vocabulary.listed("withdrawn medicines").search(t.subject.name)]
                 rows = [t for t in rows if not is_raw(t)] or rows
+                rows = [t for t in rows if not is_heading(self.graph, t)]
             yield from self._in_pieces(entity, rows, why, reason)
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:

@@ -426,7 +426,8 @@ class FromFrame:
         taken = any(link.entity.kind in MEDICINES for link in links)
         if not instead or ask.negative or not links or taken or len(query.frame.asks) > 1:
             return found
-        answered = [e for e in self._answer(query, replace(ask, intent=Intent(instead))) if e.triples]
+        answered = self._answer(query, replace(ask, intent=Intent(instead)))
+        answered = [e for e in answered if e.triples and e.kind != "candidate" and not is_verdict(e, "other")]
         return [*(replace(e, id="absent") for e in found if is_verdict(e)), *answered] if answered else found
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
@@ -520,20 +521,20 @@ class FromFrame:
         name = thing.names[0] if is_foreign(name, say) else name
         said = say(known, one=name, other=called(say, ask))
         said += "" if self._holds(*_roles_of(ask)) else say("held.nowhere")
-        if not ask.negative and (held := self._held(thing.links[0], say)):
+        if not ask.negative and (held := self._held(thing.links[0], say, _roles_of(ask))):
             said += say("held.has", names=say.join(held))
         elif not self._holds(*_roles_of(ask)):
             all_of_it = [say(f"held.{role}") for role in Role if f"held.{role}" in say and self._holds(role)]
             said += say("held.all", names=say.join(all_of_it)) if all_of_it else ""
         return Evidence(said, VERDICT, (), (entity,), 1.0, "lacking")
 
-    def _held(self, link: Link, say: Any) -> list[str]:
-        """What the graph has of a thing, as it is called."""
+    def _held(self, link: Link, say: Any, without: Sequence[Role]) -> list[str]:
+        """What the graph has of a thing, as it is called, `without` what is asked: of that it has headings at most."""
         nodes = list(Family(self.graph).of(link, narrower=False))
         medicine = any(self.graph.at(n).kind in MEDICINES for n in nodes)
         written = {t.relation.role for n in nodes for t in self.graph.attributes(self.graph.at(n).id)}
         found = []
-        for role in Role:
+        for role in (role for role in Role if role not in without):
             if f"held.{role}" in say and (role in written or self._has(nodes, role, medicine=medicine)):
                 found.append(say("held.given_for" if medicine and role is Role.TREATS else f"held.{role}"))
         return found

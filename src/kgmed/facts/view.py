@@ -25,7 +25,7 @@ from kgmed.pipeline import Ranker, Retriever, note
 from kgmed.prompts import task
 from kgmed.records import NOT_FOR, Entity, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.steps.facts import is_diagnosis
-from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
+from kgmed.steps.family import MEDICINES, Family, is_heading, substance
 from kgmed.steps.rank import Fact, Helpful, fact
 from kgmed.steps.retrieve import Overview, triple_evidence
 from kgmed.stop import check_stop
@@ -70,7 +70,7 @@ class AskedTriples:
         found: dict[Fact, Evidence] = {}
         for triple, about in rows:
             found.setdefault(said(self.graph, triple), triple_evidence(triple, about))
-        found = {key: e for key, e in found.items() if not self._is_heading(e.triples[0])} or found
+        found = {key: e for key, e in found.items() if not is_heading(self.graph, e.triples[0])} or found
         if not found and not query.frame.asks:
             return self.otherwise(query, links)
         whole, asked = Overview(self.graph), [x for x in stated if not query.hypothesis or _is_asked_of(query, x)]
@@ -78,13 +78,6 @@ class AskedTriples:
         if not query.question.options:
             told = [*NotForThisPatient(self.graph)(query, list(told)), *self._forbidden(query, asked)]
         return [*told, *self._warnings(asked, found)]
-
-    def _is_heading(self, t: Triple) -> bool:
-        """Whether a treatment is but a heading of the source, or named as the illness is."""
-        if t.relation.role is not Role.TREATS or t.subject.kind in ("drug", "ingredient") or not t.object.id:
-            return False
-        called = [name for name, _ in names_of(self.graph, self.graph.number(t.object.id))]
-        return is_vague(t.subject.name) or is_itself(t.subject.name, called)
 
     def _answers(self, query: Query, links: Sequence[Link]) -> Iterator[Tied]:
         """What the model-free answer stands on; what ties an option through a third thing is none."""

@@ -137,17 +137,26 @@ _SERIES = (
 
 
 def is_itself(name: str, diseases: Iterable[str]) -> bool:
-    """Whether a treatment's name is but that of the disease, or of a kind of it: 神经梅毒 as a treatment of 梅毒感染.
+    """Whether a treatment's name is but that of a disease, or of a kind of this: 神经梅毒 as a treatment of 梅毒感染.
 
-    >>> [is_itself(name, ["梅毒感染"]) for name in ("神经梅毒", "饮食注意事项", "梅毒疫苗", "青霉素")]
+    >>> [is_itself(name, ["梅毒感染"]) for name in ("神经梅毒", "良性肿瘤", "梅毒疫苗", "青霉素")]
     [True, True, False, False]
     """
     if vocabulary.listed("headings of treatment").search(name):
         return True
     cores = (vocabulary.listed("endings of illnesses").sub("", d).casefold() for d in diseases)
-    return not vocabulary.listed("treatments by name").search(name) and any(
-        len(core) > 1 and core in name.casefold() for core in cores
+    ill = vocabulary.listed("illnesses by ending").search(name) is not None
+    return not vocabulary.listed("treatments by name").search(name) and (
+        ill or any(len(core) > 1 and core in name.casefold() for core in cores)
     )
+
+
+def is_heading(graph: LocalGraph, t: Triple) -> bool:
+    """Whether a treatment is but a heading of the source, or named as the illness is."""
+    if t.relation.role is not Role.TREATS or t.subject.kind in ("drug", "ingredient") or not t.object.id:
+        return False
+    called = [name for name, _ in names_of(graph, graph.number(t.object.id))]
+    return is_vague(t.subject.name) or is_itself(t.subject.name, called)
 
 
 def is_vague(name: str) -> bool:
