@@ -146,6 +146,14 @@ SAID = [  # question, what is said, what is not
     ("感冒流鼻涕怎么办", ["感冒的治疗"], ["不适合该患者"]),
     ("风寒感冒吃什么药", ["风寒感冒颗粒"], ["绿花独活"]),
     ("硝苯地平属于哪一类药", ["硝苯地平属于", "二氢吡啶衍生物"], ["抗氧化剂"]),
+    # names that patients use for what has an entry
+    ("怎么能去除头屑", ["脂溢性皮炎的治疗"], ["没有"]),
+    ("扭脚怎么办", ["扭伤的治疗"], ["没有"]),
+    ("气血不好怎么调理", ["气血不足的治疗"], ["没有"]),
+    # of which no treatment is known who sees it is; what is told of an illness is not told of what it shows
+    ("散光自然恢复的好办法", ["没有散光的治疗", "眼科"], []),
+    ("最近检测出缺钙", [], ["克罗恩病"]),
+    ("夏天感冒了不能吹空调怎么办", ["感冒的治疗"], []),
 ]
 
 
