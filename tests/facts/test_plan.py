@@ -394,6 +394,14 @@ def test_of_an_illness_of_which_headings_stand_among_its_treatments_no_treatment
     assert "疝修补术" in names_in(answered(Frame((Ask(Intent.TREATMENT, named(graph, "腹股沟疝")),)), graph))
 
 
+def test_whether_something_may_be_done_with_two_illnesses_is_not_whether_one_may_cause_the_other() -> None:
+    risk = (Relation("危险因素", Role.RISK),)
+    graph = RoleGraph([("脑梗死", "危险因素", "高血压")], risk, {"disease": ["脑梗死", "高血压"]}, language="zh")
+    one, other = named(graph, "脑梗死", "高血压")
+    asked = Ask(Intent.SAFETY, (one,), (other,), form=Form.YES_NO)
+    assert not names_in(answered(Frame((asked,), language="zh"), graph))
+
+
 def test_who_sees_two_illnesses_is_not_who_sees_an_illness_that_shows_them() -> None:
     rows = [("硬化症", "症状", "肝囊肿"), ("硬化症", "症状", "肾囊肿"), ("硬化症", "就诊科室", "神经科")]
     kinds = {"disease": ["硬化症", "肝囊肿", "肾囊肿"], "department": ["神经科"]}

@@ -411,7 +411,9 @@ class _Judge:
         rest = [t for t in things if t not in medicines and not (medicines and groups_of(t.named))]
         yield from (Judged(self._unknown(n)) for n in unknown if not (medicines and groups_of(n)))
         if self.rule.taken:
-            pairs = [*combinations(medicines, 2), *product(medicines, rest)] or list(combinations(rest, 2))
+            pairs = [*combinations(medicines, 2), *product(medicines, rest)] or [
+                pair for pair in combinations(rest, 2) if {t.entity.kind for t in pair} != {"disease"}
+            ]  # of two illnesses neither is what is done with the other
             judge = self._taken if medicines else self._lifestyle
             yield from (Judged(judge(a, b), complaint=self._is_complaint(b)) for a, b in pairs)
         else:
