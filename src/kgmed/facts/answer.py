@@ -50,7 +50,7 @@ _ONE = 2  # a disease and one finding
 _REFUSED = (Role.TREATS, Role.FOOD)  # what never answers a negative ask
 _AVOIDED = (*WARNS, Role.AVOID, Role.INTERACTS)
 _OF_TWO = (Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.INTERACTIONS)
-_NOTHING = ("none", "unknown", "lacking")
+_NOTHING = ("none", "unknown", "lacking", "unclear")
 _HEADS = ("heads", "absent")  # verdicts that say by what is answered, and what is not
 _USEFUL = (  # of a thing of which nothing in particular is asked
     *(Role.FINDING, Role.CAUSE, Role.TREATS, Role.TESTS, Role.GENE, Role.INHERITANCE, Role.COMPLICATION, Role.ADVERSE),
@@ -165,6 +165,8 @@ class Reading:
         """The number of the ask that a piece belongs to; one more than the last where it answers none."""
         if e.id.startswith("ask:"):
             return int(e.id.removeprefix("ask:"))
+        if e.id == "known":
+            return len(self.frame.asks)
         if len(self.frame.asks) < 2:
             return 0
         asks = sorted(enumerate(self.frame.asks), key=lambda row: not _roles(row[1]))  # the particular before the rest
@@ -183,7 +185,7 @@ class Reading:
         """Verdicts, what answers, what the graph does not have, warnings: as many as fit."""
         silent = (*_NOTHING, *_HEADS)  # what rests on no fact
         lines = [line(e.text, [i] if e.triples or not is_verdict(e, *silent) else []) for i, e in self.verdicts]
-        if self.abstains:
+        if self.abstains and not self.groups:
             return [*lines, *self.missing()] or [line(self._nothing())]
         kept = [*self._not_for(), *self.missing()]  # for these, and for what is not known to suit, there is always room
         shown = self._fitting(self.body(), [*lines, *kept], first=not lines)
@@ -227,6 +229,8 @@ class Reading:
         """Whether a verdict is about an ask."""
         if len(self.frame.asks) < 2 or is_verdict(e, *_HEADS):
             return not is_verdict(e, *_HEADS)
+        if is_verdict(e, "unclear"):
+            return True
         if is_verdict(e, "unknown"):
             return not any(thing.links for thing in ask.things)
         if is_verdict(e, "lacking"):
@@ -241,6 +245,8 @@ class Reading:
         elif self.frame.intents == (Intent.OVERVIEW,) and not self.decided and (whole := self._what_it_is()):
             yield whole
             return
+        if self.abstains and not any(e.about for _, e in self.verdicts):
+            yield line(self.speech.say("note.known", name=next(iter(self.groups[0].subjects))))
         yield from self._lists([*care, *self._chosen()])
 
     def _chosen(self) -> list[Group]:
@@ -251,6 +257,8 @@ class Reading:
             if not any(self._says(e, ask) for _, e in self.verdicts):
                 chosen += self._of_ask(ask, mine)
         rest = [g for g in self.groups if g.ask >= len(self.frame.asks)]
+        if self.abstains:
+            return rest
         return chosen or ([] if self.decided or self.diagnoses else self._usual(rest))
 
     def _of_ask(self, ask: Ask, groups: list[Group]) -> list[Group]:

@@ -1,7 +1,7 @@
 """Lists of an answer: triples grouped by role and direction, clipped to a length and cited, in the asker's language."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from kgmed.steps.family import MEDICINES, WARNS, is_itself, is_vague, same_test,
 MARKS = 4  # ours: citations of one line
 LISTED = 12  # ours: names in a list of medicines or tests
 _COUNTED = 50  # ours: of more it helps nobody to know how many
+_SHORTEST = 6  # ours: characters in brackets from which they name what is in a product
 _WIDE = 40  # ours: characters; a longer name is a sentence
 _OF_A_PRODUCT = (*WARNS, Role.ADVERSE, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT, Role.IS_A)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
@@ -242,7 +243,7 @@ def _kept(group: Group, speech: Speech) -> dict[str, str]:
             min(s, key=len): names[min(s, key=len)] for s in sorted(_alike(names, same_test), key=lambda s: -len(s))
         }
     if group.role is Role.TREATS and not group.own:
-        names = {n: often for n, often in names.items() if not is_itself(n, group.subjects)} or names
+        names = {n: often for n, often in names.items() if _is_done(n, group.subjects)} or names
     names = {n: names[n] for n in readable(names)}
     if group.role is Role.TREATS or (group.role is Role.ADVERSE and not group.own):
         names = {without_form(n): often for n, often in names.items()}
@@ -268,13 +269,23 @@ def readable(names: Iterable[str]) -> list[str]:
     return kept or list(names)
 
 
+def _is_done(name: str, illnesses: Collection[str]) -> bool:
+    """Whether the name of a treatment is not that of an illness, the one treated or a kind of it."""
+    done, ill = (vocabulary.listed(kind).search(name) for kind in ("treatments by name", "illnesses as asked"))
+    return bool(done or not ill) and not is_itself(name, illnesses)
+
+
 def without_form(name: str) -> str:
-    """A medicine by what is in it, not by how it is made up.
+    """A medicine by what is in it, not by how it is made up or what its maker calls it.
 
     >>> without_form("Oxaprozin Enteric—coated Tablets"), without_form("gold"), without_form("Oral solution")
     ('Oxaprozin', 'gold', 'Oral solution')
+    >>> without_form("Clopixol（Zuclopenthixol Decanoate Tablets）")
+    'Zuclopenthixol Decanoate'
     """
-    return _FORM.sub("", name) or name
+    brand, _, inside = name.partition("（")
+    bare = inside.rstrip("）") if inside and brand.isascii() and len(inside) > _SHORTEST else name
+    return _FORM.sub("", bare) or bare
 
 
 def varied(names: dict[str, str]) -> dict[str, str]:
@@ -297,8 +308,10 @@ def varied(names: dict[str, str]) -> dict[str, str]:
 
 
 def _fitting(names: Sequence[str], speech: Speech, room: int) -> list[str]:
-    """The first names that fit: those that can be read, and foreign ones only where none can."""
-    return _first([n for n in names if not speech.unreadable(n)], room) or _first(names, room)
+    """The first names that fit: those that can be read, then Chinese ones in Latin letters, others only alone."""
+    romanised = {n: not speech.say.han and bool(vocabulary.listed("romanised preparations").search(n)) for n in names}
+    readable = sorted((n for n in names if not speech.unreadable(n)), key=romanised.__getitem__)
+    return _first(readable, room) or _first(names, room)
 
 
 def _first(names: Sequence[str], room: int) -> list[str]:

@@ -348,6 +348,14 @@ _UNSURE = 0.5  # ours: the probability below which findings told without an illn
 _SURE = 0.6  # ours: from which on it is said that what was asked is not there where another reading is answered
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
+_TOLD, _LISTS = 2, 3  # ours: sentences from which more is told than asked; lists of what is known of an illness
+_KNOWN = (  # what is told of an illness where what is asked is not there
+    *(Intent.TREATMENT, Intent.SYMPTOMS, Intent.DEPARTMENT, Intent.CAUSES, Intent.INHERITANCE, Intent.GENES),
+    *(Intent.COMPLICATIONS, Intent.TESTS),
+)
+_KNOWN_OF_A_COMPLAINT = (Intent.TREATMENT, Intent.CAUSES, Intent.DEPARTMENT)
+_OF_ONE_THING = ("objects", "text")  # operators
+_OF_TWO_THINGS = (Intent.SAFETY, Intent.INTERACTIONS, Intent.RELATION, Intent.COMPARISON, Intent.OVERDOSE)
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
 _COMPARED = 2  # things of which a graph must have something
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
@@ -389,13 +397,34 @@ class FromFrame:
         """The pieces in the order of the asks; a verdict says what the graph does not have."""
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
-        if self.clear and query.frame.is_unclear:
-            return [_says_not("unclear", query.frame)]
-        answered = [self._best(query, ask) for ask in query.frame.asks]
+        unclear = self.clear and query.frame.is_unclear
+        said = [[_says_not("unclear", query.frame)]]
+        answered = said if unclear else [self._best(query, ask) for ask in query.frame.asks]
         found = [_of_ask(n, piece) for n, pieces in enumerate(answered) for piece in pieces]
         if any(piece.triples for piece in found):  # of two asks one that has nothing is named by the reader
             found = [piece for piece in found if not is_verdict(piece, "lacking") or len(answered) == 1]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(found if any(p.triples for p in found) else [*found, *self._known(query)]))
+
+    def _known(self, query: Query) -> Iterator[Evidence]:
+        """What is known of the illness that a message is about where nothing answers it, in a few lists.
+
+        First what may be meant, then what is done about the illness and what it is.
+        """
+        frame = query.frame
+        if frame.sentences < _TOLD or any(a.negative or a.intent in _OF_TWO_THINGS for a in frame.asks):
+            return
+        things = [n for a in frame.asks for n in a.things if n.links and not n.negated] or [*frame.findings]
+        ill = [n for n in things if n.kind in ILL and not n.negated and n.links[0].how != "dense"]
+        illness = next((n for n in ill if is_an_illness(self.graph, n.links[0])), None)
+        named, usual = illness or next(iter(ill), None), _KNOWN if illness else _KNOWN_OF_A_COMPLAINT
+        if things and things[0].kind in MEDICINES and frame.is_unclear:
+            named, usual = things[0], (Intent.USES, Intent.SIDE_EFFECTS)
+        readings = [i for a in (*frame.asks, *frame.alternatives) for i in (plan()[a.intent].instead, a.intent) if i]
+        intents = [i for i in dict.fromkeys((*map(Intent, readings), *usual)) if plan()[i].operator in _OF_ONE_THING]
+        answers = (self._answer(query, Ask(i, (named,))) for i in intents if named)
+        lists = ([e for e in found if e.triples and e.kind in ("neighbours", "text")] for found in answers)
+        for pieces in islice(filter(None, lists), _LISTS):
+            yield from (replace(e, id="known") for e in pieces)
 
     def _best(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask; where that is nothing, what answers it by other links, or another likely reading."""
@@ -589,7 +618,7 @@ def _says_not(which: str, frame: Frame, name: str = "") -> Evidence:
     """The verdict that a name is unknown or that no graph answers what is asked."""
     say = catalogue(frame.language)
     text = say("note.nothing") if which == "nothing" else say(f"verdict.{which}", one=name)
-    return Evidence(text, VERDICT, (), (), 1.0, "unknown" if which == "unknown" else "lacking")
+    return Evidence(text, VERDICT, (), (), 1.0, which if which in ("unknown", "unclear") else "lacking")
 
 
 # --- The rankers of the model-free answer; what they need is read in where the evidence names medicines or diseases.

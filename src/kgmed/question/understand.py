@@ -120,6 +120,8 @@ def _meant(
     return Intent.TREATMENT if which and intent in (*_OF_TAKING, Intent.DIET) else intent  # medicines are no diet
 
 
+_ASKED_FOR = ("class", "form", "line", "act")  # narrow an ask where a long message asks, and not where it tells
+_STORY, _OF_A_HEADING = 3, 8  # ours: sentences of a message that tells, words of a heading
 _OF_TAKING = (Intent.SAFETY, Intent.INTERACTIONS)
 _WHICH = lazily(r"(?:\b(?:which|what)(?: kinds? of| types? of)?|哪[些种个类]?|什么)\s*$", re.IGNORECASE)
 
@@ -245,6 +247,9 @@ class Trained:
             shares = _by_kinds(shares, {n.kind for n in named if n.links})
         order = np.argsort(-shares)
         asked = list(self.given) or self._asked(text, spans, seen, shares, each)
+        asks_at = list(asking(text, spans, each, asked[0]))
+        told = [c for c in narrowed if c.kind in _ASKED_FOR and not _within(c.span, asks_at)]
+        narrowed = tuple(c for c in narrowed if len(each) < _STORY or c not in told)
         narrowed += tuple(values(text, named))
         form = self._form(seen)
         if not self.given:
@@ -538,9 +543,25 @@ _QUALITY = ("性", "型")
 _TWO_SIDED = frozenset({Intent.INTERACTIONS, Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.COMPARISON})
 
 
+def _within(span: Place, places: Sequence[Place]) -> bool:
+    return any(a <= span[0] and span[1] <= b for a, b in places)
+
+
+def _heading(text: str) -> Iterator[Place]:
+    r"""Where the heading of a message stands, which names what it is about: a short first line above others.
+
+    >>> list(_heading("Gout.\nMy father has it. What helps?")), list(_heading("I have gout. What helps?"))
+    ([(0, 5)], [])
+    """
+    first, _, rest = text.partition("\n")
+    if rest.strip() and len(first.split()) <= _OF_A_HEADING and not has_cjk(first):
+        yield 0, len(first)
+
+
 def _outright(text: str, named: Sequence[Named], places: Sequence[Place]) -> list[Named]:
     """What stands in some places of a text; nothing where it may refer back: "bladder cancer ... that tumour"."""
-    inside = [n for n in named if any(a <= at < b for a, b in places for at, _ in n.spans)]
+    headings = [n for n in named if n.links and any(_within(at, [*_heading(text)]) for at in n.spans)]
+    inside = [n for n in named if n in headings or any(a <= at < b for a, b in places for at, _ in n.spans)]
     told = [n.names[0].casefold() for n in named if n not in inside]
     back = {m.end() + gap for m in vocabulary.listed("what refers back").finditer(text) for gap in (0, 1)}
     refers = (back & {at for at, _ in n.spans} or any(t.endswith(n.names[0].casefold()) for t in told) for n in inside)
