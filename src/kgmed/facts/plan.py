@@ -353,7 +353,11 @@ _KNOWN = (  # what is told of an illness where what is asked is not there
     *(Intent.TREATMENT, Intent.SYMPTOMS, Intent.DEPARTMENT, Intent.CAUSES, Intent.INHERITANCE, Intent.GENES),
     *(Intent.COMPLICATIONS, Intent.TESTS),
 )
-_KNOWN_OF_A_COMPLAINT = (Intent.TREATMENT, Intent.CAUSES, Intent.DEPARTMENT)
+_KNOWN_OF_A_MEDICINE = (Intent.USES, Intent.SIDE_EFFECTS, Intent.CONTRAINDICATIONS)
+_OF_A_MEDICINE = (
+    *(*_KNOWN_OF_A_MEDICINE, Intent.DOSAGE, Intent.DOSE_CHANGE, Intent.DRUG_CLASS, Intent.STORAGE, Intent.INGREDIENTS),
+    *(Intent.MECHANISM, Intent.NAMES),
+)
 _OF_ONE_THING = ("objects", "text")  # operators
 _OF_TWO_THINGS = (Intent.SAFETY, Intent.INTERACTIONS, Intent.RELATION, Intent.COMPARISON, Intent.OVERDOSE)
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
@@ -416,10 +420,13 @@ class FromFrame:
         things = [n for a in frame.asks for n in a.things if n.links and not n.negated] or [*frame.findings]
         ill = [n for n in things if n.kind in ILL and not n.negated and n.links[0].how != "dense"]
         illness = next((n for n in ill if is_an_illness(self.graph, n.links[0])), None)
-        named, usual = illness or next(iter(ill), None), _KNOWN if illness else _KNOWN_OF_A_COMPLAINT
-        if things and things[0].kind in MEDICINES and frame.is_unclear:
-            named, usual = things[0], (Intent.USES, Intent.SIDE_EFFECTS)
-        readings = [i for a in (*frame.asks, *frame.alternatives) for i in (plan()[a.intent].instead, a.intent) if i]
+        named = illness or next((n for n in ill if n in frame.asks[0].things), None)
+        usual: tuple[Intent, ...] = _KNOWN if illness else ()
+        if frame.asks[0].intent in _OF_A_MEDICINE:
+            medicine = frame.is_unclear and things and things[0].kind in MEDICINES
+            named, usual = things[0] if medicine else None, _KNOWN_OF_A_MEDICINE
+        likely = [a for a in (*frame.asks, *frame.alternatives) if a.probability >= _ANOTHER]
+        readings = [i for a in likely for i in (plan()[a.intent].instead, a.intent) if i]
         intents = [i for i in dict.fromkeys((*map(Intent, readings), *usual)) if plan()[i].operator in _OF_ONE_THING]
         answers = (self._answer(query, Ask(i, (named,))) for i in intents if named)
         lists = ([e for e in found if e.triples and e.kind in ("neighbours", "text")] for found in answers)
@@ -482,7 +489,8 @@ class FromFrame:
         sure = query.frame.source == "model"  # what is asked is known: no diagnosis in place of it
         most = 1 if ask.intent in _OF_AN_ILLNESS else _MORE_THAN_TWO
         several = not (sure or of_a_medicine) and len(ask.things) > most
-        case, unsure = several and is_case(self.graph, links_of(ask.things)), ask.probability < _UNSURE
+        case = several and is_case(self.graph, links_of(ask.things))
+        unsure = ask.probability < _UNSURE and ask.intent is query.frame.asks[0].intent
         if several and row.operator == "objects" and not (case and unsure) and (named := self._illness(ask)):
             ask = replace(ask, subject=named, object=())
         elif case and (unsure or (_roles_of(ask) and self._may_explain(ask))):

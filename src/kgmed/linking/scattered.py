@@ -62,7 +62,7 @@ def _meanings() -> dict[str, list[tuple[list[str], frozenset[str]]]]:
     return found
 
 
-_VERSION = "scattered 5"
+_VERSION = "scattered 6"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
 _ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
 _MOST = 6  # content words of a name
@@ -218,14 +218,27 @@ def _halves(name: str) -> list[str]:
 
 
 def _content(name: str) -> frozenset[str]:
-    """The stems of a name's content words, without a general ending where two others are left.
+    """The stems of a name's content words, without a general ending where two others are left that are no place.
+
+    None are left of a name of which two words are worded as one: who has a small bowel has no hypoplasia of it.
 
     >>> sorted(_content("Fracture of the hand")), sorted(_content("Eye alignment disorder"))
     (['fractur', 'hand'], ['align', 'eye'])
+    >>> sorted(_content("Disorder of the spinal cord")), sorted(_content("Hypoplasia of the small bowel"))
+    (['cord', 'disord', 'spinal'], [])
     """
     stems = frozenset(_stem(w) for w in canonical_words(name))
     short = stems - _ENDINGS - {"due"}
-    return short if len(short) > 1 else stems
+    if len(stems) < len({w.text for w in tokens(name) if canonical_words(w.text)}):
+        return frozenset()
+    return short if len(short) > 1 and not short <= _places() else stems
+
+
+@vocabulary.kept()
+def _places() -> frozenset[str]:
+    """The stems of the words by which a place in the body is named."""
+    words = (vocabulary.members("word_lists", f"{where} parts") for where in ("everyday", "inner"))
+    return frozenset(_stem(w) for names in words for name in names for w in canonical_words(name))
 
 
 def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:

@@ -592,6 +592,8 @@ def _ask(
         there = [(n, slot) for n, slot in of_ill if measured.isdisjoint((n.spans[0][1], n.spans[0][1] + 1))] or of_ill
     if intent in _TWO_SIDED:  # what has to do with an illness, not where it is
         there = [(n, slot) for n, slot in there if n.kind != "body part"] or there
+        near = [(n, slot) for n, slot in there if n in outright]
+        there = near if sum(bool(n.links) for n, _ in near) > 1 else there
     subject = [n for n, slot in there if slot == "S"]
     objects = [n for n, slot in there if slot == "O"]
     one_sided = intent not in _TWO_SIDED and not negative  # what must not be taken is asked of all that is told
@@ -614,4 +616,7 @@ def _ask(
         rest = [n for n, _ in there if n not in subject]
         objects = rest or subject[1:]
         subject = subject if rest else subject[:1]
+    if intent in _TWO_SIDED:  # nor is a thing held against itself: acute constipation, constipation
+        names = [n.names[0].casefold() for n in subject]
+        objects = [n for n in objects if not any(n.names[0].casefold() in name for name in names)] or objects
     return Ask(intent, tuple(subject), tuple(objects), negative, form, narrowed, sure)
