@@ -50,7 +50,7 @@ _ONE = 2  # a disease and one finding
 _REFUSED = (Role.TREATS, Role.FOOD)  # what never answers a negative ask
 _AVOIDED = (*WARNS, Role.AVOID, Role.INTERACTS)
 _OF_TWO = (Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.INTERACTIONS)
-_NOTHING = ("none", "unknown", "lacking", "unclear")
+_NOTHING = ("none", "unknown", "lacking", "unclear", "general")
 _HEADS = ("heads", "absent")  # verdicts that say by what is answered, and what is not
 _USEFUL = (  # of a thing of which nothing in particular is asked
     *(Role.FINDING, Role.CAUSE, Role.TREATS, Role.TESTS, Role.GENE, Role.INHERITANCE, Role.COMPLICATION, Role.ADVERSE),

@@ -481,7 +481,8 @@ def overview(asked: Asked) -> list[Evidence]:
 
 def _overview(asked: Asked, links: Sequence[Link]) -> list[Evidence]:
     graph = asked.graph
-    fullest = [replace(link, entity=Family(graph).fullest(link)) for link in links]
+    things = [link for link in links if link.entity.kind != "condition"]  # lists of medicines do not say what it is
+    fullest = [replace(link, entity=Family(graph).fullest(link)) for link in things]
     pieces = Overview(graph)(asked.query, fullest)
     ill = [link for link in fullest if link.entity.kind == "disease"]
     if given := [e for link in fullest for e in Lists(graph).uses(link)][:1]:

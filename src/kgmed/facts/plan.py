@@ -358,6 +358,7 @@ _OF_A_MEDICINE = (
     *(*_KNOWN_OF_A_MEDICINE, Intent.DOSAGE, Intent.DOSE_CHANGE, Intent.DRUG_CLASS, Intent.STORAGE, Intent.INGREDIENTS),
     *(Intent.MECHANISM, Intent.NAMES),
 )
+_OWN_IDS = ("unknown", "unclear", "general")  # of verdicts that rest on nothing
 _OF_ONE_THING = ("objects", "text")  # operators
 _OF_TWO_THINGS = (Intent.SAFETY, Intent.INTERACTIONS, Intent.RELATION, Intent.COMPARISON, Intent.OVERDOSE)
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
@@ -482,6 +483,11 @@ class FromFrame:
         of_a_mode = any(c.kind == "mode" for c in ask.constraints)
         if not (ask.things or of_a_mode or given) and ask.intent is not Intent.DIAGNOSIS:
             return self._of_findings(query, ask)
+        if ask.intent is Intent.TREATMENT and query.frame.sentences >= _TOLD and links_of(ask.subject):
+            one = tuple(n for n in ask.subject if not (n.links and _is_general(n)))
+            if not any(n.kind in ILL and n.links for n in one) and one != ask.subject:
+                return [_says_not("general", query.frame, next(n.names[0] for n in ask.subject if n not in one))]
+            ask = replace(ask, subject=one)
         asked = Asked(self.graph, query, ask, row)
         if ask.form is Form.YES_NO and row.operator != "between" and (said := operator_named("verdict")(asked)):
             return said
@@ -531,7 +537,7 @@ class FromFrame:
         What causes a finding they tell in any graph, what causes an illness that has a name they do not; what helps
         against a thing that is named they do not tell.
         """
-        if ask.intent is Intent.TREATMENT and ask.things:
+        if ask.intent in (Intent.TREATMENT, Intent.HELPS) and ask.things:
             return False
         links = links_of(ask.things)
         of_findings = ask.intent is Intent.CAUSES and not (links and is_an_illness(self.graph, links[0]))
@@ -582,6 +588,13 @@ class FromFrame:
         return bool(len((steps.subjects(nodes) if behind else steps.objects(nodes)).node))
 
 
+def _is_general(thing: Named) -> bool:
+    """Whether a thing is called by a word for illnesses or complaints of many kinds, each treated otherwise."""
+    called = {thing.names[-1].casefold(), thing.links[0].entity.name.casefold()}
+    kinds = (vocabulary.listed(f"{which} of many kinds") for which in ("illnesses", "complaints"))
+    return any(kind.fullmatch(name) for kind in kinds for name in called)
+
+
 def _said_broader(frame: Frame, ask: Ask) -> Iterator[Evidence]:
     """That a thing is answered as what a part of its name means: facial eczema as eczema."""
     say = catalogue(frame.language)
@@ -626,7 +639,7 @@ def _says_not(which: str, frame: Frame, name: str = "") -> Evidence:
     """The verdict that a name is unknown or that no graph answers what is asked."""
     say = catalogue(frame.language)
     text = say("note.nothing") if which == "nothing" else say(f"verdict.{which}", one=name)
-    return Evidence(text, VERDICT, (), (), 1.0, which if which in ("unknown", "unclear") else "lacking")
+    return Evidence(text, VERDICT, (), (), 1.0, which if which in _OWN_IDS else "lacking")
 
 
 # --- The rankers of the model-free answer; what they need is read in where the evidence names medicines or diseases.

@@ -248,8 +248,8 @@ class Trained:
         order = np.argsort(-shares)
         asked = list(self.given) or self._asked(text, spans, seen, shares, each)
         asks_at = list(asking(text, spans, each, asked[0]))
-        told = [c for c in narrowed if c.kind in _ASKED_FOR and not _within(c.span, asks_at)]
-        narrowed = tuple(c for c in narrowed if len(each) < _STORY or c not in told)
+        beside = [c for c in narrowed if c.kind in _ASKED_FOR and not _within(c.span, asks_at)]
+        narrowed = tuple(c for c in narrowed if len(each) < _STORY or c not in beside)
         narrowed += tuple(values(text, named))
         form = self._form(seen)
         if not self.given:
@@ -534,6 +534,9 @@ _WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of 
     Intent.DRUG_CAUSES: (ILL, frozenset()),
 }
 _NEVER_ILL = frozenset({"population", "body part"})  # what helps a teenager or a neck is asked of what they have
+_NO_THINGS = frozenset(  # kinds of entries of a classification that nothing is asked of beside others
+    {"past medical history", "health service contact", "external cause", "course", "clinical modifier"}
+)
 _TURNED = frozenset(  # of which it may be asked what is not so
     {Intent.TREATMENT, Intent.HELPS, Intent.USES, Intent.SYMPTOMS, Intent.CAUSES, Intent.RISK_FACTORS, Intent.TESTS}
     | {Intent.COMPLICATIONS, Intent.PREVENTION, Intent.GENES, Intent.INHERITANCE, Intent.DEPARTMENT, Intent.DIET}
@@ -585,6 +588,7 @@ def _ask(
     another medicine where one of a name that no graph knows is asked about, or told first.
     """
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
+    there = [(n, slot) for n, slot in there if n.kind not in _NO_THINGS] or there
     kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
     if kinds is ILL:
         of_ill = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
@@ -609,14 +613,22 @@ def _ask(
     if not subject:
         subject = [n for n, _ in there if n not in objects] or objects
         objects = [n for n in objects if n not in subject]
-    if intent in _TWO_SIDED and any(n.kind in MEDICINES for n in subject):  # the rest is what it is held against
-        objects = list(dict.fromkeys([*(n for n in subject if n.kind not in MEDICINES), *objects]))
-        subject = [n for n in subject if n.kind in MEDICINES]
-    if intent in _TWO_SIDED and not objects:
-        rest = [n for n, _ in there if n not in subject]
-        objects = rest or subject[1:]
-        subject = subject if rest else subject[:1]
-    if intent in _TWO_SIDED:  # nor is a thing held against itself: acute constipation, constipation
-        names = [n.names[0].casefold() for n in subject]
-        objects = [n for n in objects if not any(n.names[0].casefold() in name for name in names)] or objects
+    if intent in _TWO_SIDED:
+        subject, objects = _two_sides([n for n, _ in there], subject, objects)
     return Ask(intent, tuple(subject), tuple(objects), negative, form, narrowed, sure)
+
+
+def _two_sides(
+    there: Sequence[Named], subject: Sequence[Named], objects: Sequence[Named]
+) -> tuple[list[Named], list[Named]]:
+    """What is held against what: medicines against the rest, and nothing against itself (acute constipation)."""
+    taken = [n for n in subject if n.kind in MEDICINES]
+    if taken:
+        objects = list(dict.fromkeys([*(n for n in subject if n not in taken), *objects]))
+        subject = taken
+    if not objects:
+        rest = [n for n in there if n not in subject]
+        subject, objects = (subject, rest) if rest else (subject[:1], subject[1:])
+    names = [n.names[0].casefold() for n in subject]
+    apart = [n for n in objects if not any(n.names[0].casefold() in name for name in names)]
+    return list(subject), apart or list(objects)
