@@ -5,7 +5,7 @@ order of their probability, and one that has facts beats one that has none.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -408,18 +408,22 @@ class FromFrame:
         found = [_of_ask(n, piece) for n, pieces in enumerate(answered) for piece in pieces]
         if any(piece.triples for piece in found):  # of two asks one that has nothing is named by the reader
             found = [piece for piece in found if not is_verdict(piece, "lacking") or len(answered) == 1]
-        return list(dict.fromkeys(found if any(p.triples for p in found) else [*found, *self._known(query)]))
+        if not any(piece.triples for piece in found):
+            found += self._known(query, {entity for piece in found for entity in piece.about})
+        return list(dict.fromkeys(found))
 
-    def _known(self, query: Query) -> Iterator[Evidence]:
+    def _known(self, query: Query, about: Container[Entity]) -> Iterator[Evidence]:
         """What is known of the illness that a message is about where nothing answers it, in a few lists.
 
-        First what may be meant, then what is done about the illness and what it is.
+        First what may be meant, then what is done about the illness and what it is; of what verdicts are about, if any.
         """
         frame = query.frame
         if frame.sentences < _TOLD or any(a.negative or a.intent in _OF_TWO_THINGS for a in frame.asks):
             return
         things = [n for a in frame.asks for n in a.things if n.links and not n.negated] or [*frame.findings]
         ill = [n for n in things if n.kind in ILL and not n.negated and n.links[0].how != "dense"]
+        ill = [n for n in ill if not _is_general(n)]
+        ill = [n for n in ill if n.links[0].entity in about] or ([] if about else ill)
         illness = next((n for n in ill if is_an_illness(self.graph, n.links[0])), None)
         named = illness or next((n for n in ill if n in frame.asks[0].things), None)
         usual: tuple[Intent, ...] = _KNOWN if illness else ()

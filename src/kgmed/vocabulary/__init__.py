@@ -100,8 +100,7 @@ ALWAYS = {  # tables of language, and of what must not be missed: they can be re
 }
 TABLES = {**KNOWLEDGE, **ALWAYS}
 PATTERNS = {Predicate.BROAD_MATCH: "subject"} | dict.fromkeys(  # what of a row is a regular expression
-    (Predicate.IN_NAME, Predicate.NAMED_BY, Predicate.SECTION_NAMED, Predicate.MEANS_DISEASE),
-    "object",
+    (Predicate.IN_NAME, Predicate.NAMED_BY, Predicate.SECTION_NAMED, Predicate.MEANS_DISEASE), "object"
 )
 _NUMBERS = frozenset({Predicate.PREVALENCE, Predicate.SIGNS_NEEDED})
 _GAPPED = frozenset({Predicate.CLAUSE_MEANS, Predicate.FRAME_MEANS})
