@@ -57,9 +57,8 @@ _LONGEST = 12  # characters of an illness and its finding
 _OFTEN = 20  # ours: diseases that show what a graph calls a disease where it is a complaint for all that: a rash
 _SCANT_RISKS = 4  # ours: facts below which risks are few
 _VOTES = 3  # ours: products that must stand in a class before others are passed over
-_FOR_ALL = frozenset(
-    {"急诊科", "儿科", "肿瘤科", "其他"}
-)  # see patients by age, haste or stage, whatever they complain of
+# see patients by age, haste or stage, whatever they complain of
+_FOR_ALL = frozenset({"急诊科", "儿科", "肿瘤科", "其他"})
 _DEPARTMENTS = 3  # that are told of a symptom
 _OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
 _OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}

@@ -481,9 +481,8 @@ class FromFrame:
         compared = ask.intent is Intent.COMPARISON and len(ask.things) - len(unknown) < _COMPARED
         if unknown and (compared or len(unknown) == len(ask.things)):
             return [_says_not("unknown", query.frame, max((n.names[0] for n in unknown), key=len))]
-        given = ask.intent is Intent.TREATMENT and any(
-            c.kind == "class" for c in ask.constraints
-        )  # an antibiotic alone
+        # an antibiotic alone
+        given = ask.intent is Intent.TREATMENT and any(c.kind == "class" for c in ask.constraints)
         of_a_mode = any(c.kind == "mode" for c in ask.constraints)
         if not (ask.things or of_a_mode or given) and ask.intent is not Intent.DIAGNOSIS:
             return self._of_findings(query, ask)

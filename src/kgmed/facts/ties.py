@@ -478,9 +478,8 @@ class AskedThings:
             return max(a, b, key=lambda t: len(t.named.names[0])) if gap < 0 else None
         if b.named.names[0].casefold() in rules()["allergy"]["words"]:
             return replace(a, allergy=True)
-        if any(
-            self.ties.graph.at(node) == b.entity for node in self.ties.own(a)
-        ):  # a brand, and in brackets what it is
+        # a brand, and in brackets what it is
+        if any(self.ties.graph.at(node) == b.entity for node in self.ties.own(a)):
             return a
         whole = a.named.names[0] + " " * gap + b.named.names[0]
         if self.ties.family.members(replace(a.link, mention=replace(a.link.mention, surface=whole))):

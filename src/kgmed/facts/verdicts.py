@@ -122,9 +122,8 @@ def explain(asked: Asked) -> list[Evidence]:
     if Role.TREATS not in roles or frame.source == "model":
         return cards
     has = {c: tuple(t for t in c.triples if t.relation.role is Role.FINDING) for c in cards}
-    alone = {
-        c for c in cards if c.kind == "candidate" and len({*has[c]}) < 2
-    }  # nothing is done about one finding alone
+    # nothing is done about one finding alone
+    alone = {c for c in cards if c.kind == "candidate" and len({*has[c]}) < 2}
     return [replace(c, triples=has[c]) if c in alone else c for c in cards]
 
 

@@ -43,7 +43,8 @@ _LONGEST = 6  # ours: parts of a name that is put together; longer ones are sent
 _LATIN = lazily(r"[A-Za-z0-9α-ωΑ-Ω%+.\-—–_]+")
 _NUMBERS = dict(zip("一二三四五六", "123456", strict=True))
 _COUNT = r"([一二三四五六]|\d+(?:[-～~—–]\d+)?)"
-_TIMES = (  # how often and how much, which English says the other way round
+# how often and how much, which English says the other way round
+_TIMES = (
     (lazily(rf"(?:一[日天]|每[日天]){_COUNT}次"), " {}_times_a_day "),
     (lazily(rf"(?:一次|每次){_COUNT}(?=[片粒袋丸])"), " {} "),
 )

@@ -115,9 +115,8 @@ class HyKGESettings:
     hypothesis: bool = True  # Table 2: without = "w/o HO"
     hypothesis_tokens: int = 500  # paper and code
     similar: float = 0.7  # paper, delta of linking; 0.6 in the code
-    agreement: float = (
-        0.0  # of the words that differ: none is asked for in the paper; the preset safe: linking/cascade.py
-    )
+    # of the words that differ: none is asked for in the paper; the preset safe: linking/cascade.py
+    agreement: float = 0.0
     chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
     per_pair: int = 50  # ours: the most specific of a pair; 0 = all, as the paper, which takes 19 GB on CMeKG

@@ -479,9 +479,8 @@ class MindMapSettings:
     ranked: bool = False  # ours, of the preset safe: rows are those of relevant triples, ranked, none told twice
     through: tuple[str, ...] = ()  # paper: any relevant neighbour; code: diseases
     skip: tuple[Role, ...] = ()  # code: the symptoms of such a disease are left out
-    link: Literal["cosine", "names"] = (
-        "cosine"  # paper: the nearest name, no threshold; "names" = the toolkit's own stages
-    )
+    # paper: the nearest name, no threshold; "names" = the toolkit's own stages
+    link: Literal["cosine", "names"] = "cosine"
     link_at_least: float = 0.0  # paper and code: none
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
     warnings: bool = False  # ours, of the preset safe: rows that warn stand beyond `neighbours`

@@ -448,11 +448,8 @@ def _by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
 
 
 _LARGEST = 1 << 28  # bytes of an answer
-LAYOUTS: dict[str, dict[str, object]] = {  # what `/rerank` is sent beside model, query and documents
-    "cohere": {},
-    "jina": {"return_documents": False},
-    "vllm": {},
-}
+# what `/rerank` is sent beside model, query and documents
+LAYOUTS: dict[str, dict[str, object]] = {"cohere": {}, "jina": {"return_documents": False}, "vllm": {}}
 
 
 class HttpEncoder:

@@ -203,11 +203,8 @@ class Training:
             raise BadInput(f"warmup is {self.warmup}; it is a share, from 0 to below 1")
 
 
-TRAININGS: dict[Preset, Training] = {
-    "paper": Training(),
-    "code": Training(decay=0.0),
-    "small": Training(rate=2e-3),  # ours: with embeddings learnt from nothing
-}
+# ours: with embeddings learnt from nothing
+TRAININGS: dict[Preset, Training] = {"paper": Training(), "code": Training(decay=0.0), "small": Training(rate=2e-3)}
 
 
 # --- Entities as relations in a grid of words, and back (W2NER, section "NER as word-word relation classification").

@@ -173,7 +173,8 @@ def asking(text: str, names: Sequence[Span], each: NDArray[np.float32], intent: 
 
 
 _JOINS_ASCII = lazily(r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;]\s*(?:and\s+)?|\s*/\s*")
-_JOINS = lazily(  # what may stand between two things that are asked
+# what may stand between two things that are asked
+_JOINS = lazily(
     r"\s+(?:and|&|or)\s+(?:also\s+)?|[,;，；]\s*(?:and\s+)?|\s*(?:以及|[和与及、/])\s*|(?<=[一-鿿])\s+(?=[一-鿿])"
 )
 
@@ -377,14 +378,8 @@ def _said(
 WEIGHTS = "questions.npz"
 LANGUAGES = ("zh", "en")  # of the training questions, in the order of their places in a vector
 HEADS = ("sentence", "whole", "form", "two", "slot")
-REFUSED = (
-    "treatment",
-    "diet",
-    "self_care",
-    "interactions",
-    "safety",
-    "test_preparation",
-)  # have a class of their own too
+# have a class of their own too
+REFUSED = ("treatment", "diet", "self_care", "interactions", "safety", "test_preparation")
 CLASSES = (*(i.value for i in Intent), *(f"not {name}" for name in REFUSED))
 ASKS = "asks"  # the class of a sentence that is no intent: how much it asks
 NETWORK = ("inward", "inward_bias", "outward", "outward_bias")

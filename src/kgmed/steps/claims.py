@@ -338,9 +338,8 @@ def _said(lead: str, gap: str, tail: str) -> ClaimedPair:
             _NOWHERE, _NOWHERE, WARNED | {Role.INTERACTS} if both else WARNED, whole, "", denied, warns=True
         )
     strict = [cue for cue in between if not cue.loose] or [cue for cue in beside if not cue.loose]
-    if narrow := {
-        role for cue in beside if not cue.loose for role in cue.roles
-    }:  # "a faulty copy of B gives rise to A"
+    # "a faulty copy of B gives rise to A"
+    if narrow := {role for cue in beside if not cue.loose for role in cue.roles}:
         strict = [replace(cue, roles=cue.roles & narrow) for cue in strict if cue.roles & narrow] or strict
     found = strict or between or beside
     if found and found is beside and _pattern("then").search(gap):  # 吃了A会B

@@ -429,9 +429,8 @@ class Family:
 
         def place(end: int) -> tuple[bool, bool, bool, float, bool, float, int, int, int]:
             said = edges[end]
-            routine = all(
-                vocabulary.listed("routine tests").search(t.relation.name) for t in said
-            )  # of everybody who is taken in
+            # of everybody who is taken in
+            routine = all(vocabulary.listed("routine tests").search(t.relation.name) for t in said)
             ways, vague = len({t.relation.name for t in said}), is_vague(self.graph.at(end).name)
             others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
             share = max(often(t) if role is Role.FINDING else t.weight for t in said)
@@ -512,9 +511,8 @@ class Family:
             said = [t for node in groups[name] for t in edges[node]]
             worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
             label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
-            entry = {
-                (t.source, t.relation.name) for t in said if t.subject != t.head
-            }  # a graph may turn each label round
+            # a graph may turn each label round
+            entry = {(t.source, t.relation.name) for t in said if t.subject != t.head}
             own = any(all(t.subject != t.head for t in edges[node]) for node in groups[name])
             own |= any(sum(s == graph for s, _ in entry) > sum(s == graph for s, _ in label) for graph, _ in entry)
             borne_out = len({t.source for t in said}) + own + bool(label)

@@ -45,9 +45,8 @@ def nothing(question: Question, context: Context, reader: str) -> Answer:
 
 _SENTENCE_END = re.compile(r"[.!?。！？；\n]+")
 LOOPS_FROM = 12  # runs of words (or characters) before a reply can be said to loop
-DISTINCT = (
-    0.5  # least share of distinct runs; chosen by eye between lists of evidence (0.7 and more) and loops (below 0.3)
-)
+# least share of distinct runs; chosen by eye between lists of evidence (0.7 and more) and loops (below 0.3)
+DISTINCT = 0.5
 
 
 def fault(reply: str, *, language: str, instructions: Sequence[str] = (), fence: str = "") -> str:

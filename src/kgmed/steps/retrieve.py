@@ -107,9 +107,8 @@ class PathRetriever:
     graph: LocalGraph
     hops: int = 5  # the authors' code
     keep: int = 5  # the authors' code
-    direction: "Direction" = (
-        "both"  # the authors' code: "out", on a graph that states every relation in both directions
-    )
+    # the authors' code: "out", on a graph that states every relation in both directions
+    direction: "Direction" = "both"
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The paths, joined ones first."""

@@ -689,9 +689,8 @@ def infer(relation_name: str) -> Relation:
     return Relation(relation_name)
 
 
-_DENIES = frozenset(  # also classes of GenCC and ClinGen
-    ("not", "negated", "excluded", "negative", "absent", "refuted", "disputed", "否定", "排除", "阴性")
-)
+# also classes of GenCC and ClinGen
+_DENIES = frozenset(("not", "negated", "excluded", "negative", "absent", "refuted", "disputed", "否定", "排除", "阴性"))
 _YES = frozenset(("true", "1", "yes", "y", "t", "是"))
 _NO = frozenset(("false", "0", "no", "n", "f", "否", "无"))
 DENIED = "a statement that the file denies"

@@ -196,10 +196,10 @@ _BLOCK = re.compile(r"\(([A-Z]\d\d-[A-Z]\d\d)\) (.+)")
 _CODE = re.compile(r"[A-Z]\d\d(?:\.\d{1,2})?")
 _ROUND = re.compile(r"\s?[(（][^()（）]*[)）]")
 _SQUARE = re.compile(r"\s?[\[［【]([^\[\]［］【】]*)[\]］】]")
-_JOINED = re.compile(
-    r"\b(?:with|without|of|to|in|and|due|for|by)\b"
-)  # then the brackets may speak of the last words alone
-_NUMBERED = re.compile(  # the number of a chapter, the range of a block
+# then the brackets may speak of the last words alone
+_JOINED = re.compile(r"\b(?:with|without|of|to|in|and|due|for|by)\b")
+# the number of a chapter, the range of a block
+_NUMBERED = re.compile(
     r"^(?:[IVX]+[ .、：:]+|第[一二三四五六七八九十\d]+章\s*)|\s*[(（][A-Z]\d\d\s?[-–]\s?[A-Z]\d\d[)）]\s*"
 )
 _DISEASE, _CATEGORY = "gnuhealth.pathology,name", "gnuhealth.pathology.category,name"

@@ -92,9 +92,8 @@ def toml(text: str) -> str:
 
 GRAPH_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
 LAYOUT = 2  # goes up when what is written changes; a graph of another layout is loaded again
-COPIED = (
-    2 << 30
-)  # bytes: a graph up to this size is asked on a copy, where files are kept, a larger one in place (ours)
+# bytes: a graph up to this size is asked on a copy, where files are kept, a larger one in place (ours)
+COPIED = 2 << 30
 PAGE = 5_000  # rows that are read at once of a whole graph (ours)
 _PART = 1 << 20  # bytes of a file in one row
 _EVERY = 1 << 14

@@ -265,9 +265,8 @@ _VOCABULARY = "urn:kgmed:"
 _VALUES = 500  # values of one query; Virtuoso makes SQL of them, whose length is limited
 _ROWS = 100  # rows of one update; Virtuoso makes of it at most 10,000 lines of SQL
 _SUSPECT = (10_000, 100_000, 1_000_000)  # rows at which servers cut an answer without a word
-_AGAIN = (
-    2 * _ROWS
-)  # rows of a table that are written once more by a load that goes on: an update may have been cut short
+# rows of a table that are written once more by a load that goes on: an update may have been cut short
+_AGAIN = 2 * _ROWS
 _PAGE = 1_000_000_000  # no limit
 SECONDS = 60.0  # until a query is given up
 _NO_KEY = '"\\u0007"'  # no form of a name; Virtuoso plans a query of two for .1 s and of one for 2 s

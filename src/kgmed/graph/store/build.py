@@ -447,9 +447,8 @@ class _Builder:
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
         self.columns, self.supports = EdgeColumns(folder, wide=wide), Supports(folder)
-        self.given = EntityTexts(
-            folder, "given", "given_node", wide=wide, longest=LONGEST_NAME
-        )  # names that are not the key
+        # names that are not the key
+        self.given = EntityTexts(folder, "given", "given_node", wide=wide, longest=LONGEST_NAME)
         self.description = EntityTexts(folder, "description", "described", wide=wide)
         self.alias = EntityTexts(
             folder, "alias", "alias_node", wide=wide, longest=LONGEST_NAME, alias_scope="B", alias_language="B"
