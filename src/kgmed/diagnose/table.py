@@ -286,8 +286,7 @@ def _weighted(graph: LocalGraph) -> NDArray[np.bool_]:
     """Which relations tell how often (r,): those with a weight that is not 1; one of several graphs may not."""
     if graph.weight is None:
         return np.zeros(len(graph.relations), bool)
-    relation = graph.adjacency.out.relation[np.asarray(graph.weight) != 1]
-    return np.bincount(relation, minlength=len(graph.relations)) > 0
+    return np.bincount(graph.adjacency.out.relation[np.asarray(graph.weight) != 1], minlength=len(graph.relations)) > 0
 
 
 @lru_cache(maxsize=1 << 12)

@@ -189,8 +189,7 @@ class Reading:
             return [*lines, *self.missing()] or [line(self._nothing())]
         kept = [*self._not_for(), *self.missing()]  # for these, and for what is not known to suit, there is always room
         shown = self._fitting(self.body(), [*lines, *kept], first=not lines)
-        warned = self._fitting(self._warnings(), [*lines, *shown, *kept])
-        return [*lines, *shown, *kept, *warned, *self._unsuited()]
+        return [*lines, *shown, *kept, *self._fitting(self._warnings(), [*lines, *shown, *kept]), *self._unsuited()]
 
     def _nothing(self) -> str:
         """That there is no answer."""
@@ -257,9 +256,7 @@ class Reading:
             if not any(self._says(e, ask) for _, e in self.verdicts):
                 chosen += self._of_ask(ask, mine)
         rest = [g for g in self.groups if g.ask >= len(self.frame.asks)]
-        if self.abstains:
-            return rest
-        return chosen or ([] if self.decided or self.diagnoses else self._usual(rest))
+        return rest if self.abstains else chosen or ([] if self.decided or self.diagnoses else self._usual(rest))
 
     def _of_ask(self, ask: Ask, groups: list[Group]) -> list[Group]:
         """The lists of an ask: those of the roles that it wants; of two things what differs; else what is useful."""

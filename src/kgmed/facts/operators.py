@@ -434,8 +434,7 @@ def _much(graph: LocalGraph, entity: Entity, role: Role) -> int:
     """How much a graph says of an entity in a role."""
     steps, node = ByRole(graph, role), [graph.number(entity.id)]
     others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
-    texts = sum(t.relation.role is role for t in graph.attributes(entity.id))
-    return len(steps.objects(node).node) + others + texts
+    return len(steps.objects(node).node) + others + sum(t.relation.role is role for t in graph.attributes(entity.id))
 
 
 def _facts(graph: LocalGraph, entity: Entity, link: Link, role: Role) -> int:

@@ -349,18 +349,7 @@ _SURE = 0.6  # ours: from which on it is said that what was asked is not there w
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
 _LINKS = 3  # ours: of a thing that are tried
 _TOLD, _LISTS = 2, 3  # ours: sentences from which more is told than asked; lists of what is known of an illness
-_KNOWN = (  # what is told of an illness where what is asked is not there
-    *(Intent.TREATMENT, Intent.SYMPTOMS, Intent.DEPARTMENT, Intent.CAUSES, Intent.INHERITANCE, Intent.GENES),
-    *(Intent.COMPLICATIONS, Intent.TESTS),
-)
-_KNOWN_OF_A_MEDICINE = (Intent.USES, Intent.SIDE_EFFECTS, Intent.CONTRAINDICATIONS)
-_OF_A_MEDICINE = (
-    *(*_KNOWN_OF_A_MEDICINE, Intent.DOSAGE, Intent.DOSE_CHANGE, Intent.DRUG_CLASS, Intent.STORAGE, Intent.INGREDIENTS),
-    *(Intent.MECHANISM, Intent.NAMES),
-)
 _OWN_IDS = ("unknown", "unclear", "general")  # of verdicts that rest on nothing
-_OF_ONE_THING = ("objects", "text")  # operators
-_OF_TWO_THINGS = (Intent.SAFETY, Intent.INTERACTIONS, Intent.RELATION, Intent.COMPARISON, Intent.OVERDOSE)
 _MAY_HARM = (Intent.SAFETY, Intent.INTERACTIONS, Intent.CONTRAINDICATIONS)  # what treats is no answer to these
 _COMPARED = 2  # things of which a graph must have something
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
@@ -417,8 +406,8 @@ class FromFrame:
 
         First what may be meant, then what is done about the illness and what it is; of what verdicts are about, if any.
         """
-        frame = query.frame
-        if frame.sentences < _TOLD or any(a.negative or a.intent in _OF_TWO_THINGS for a in frame.asks):
+        frame, known = query.frame, rules()["known"]
+        if frame.sentences < _TOLD or any(a.negative or a.intent in known["of_two_things"] for a in frame.asks):
             return
         things = [n for a in frame.asks for n in a.things if n.links and not n.negated] or [*frame.findings]
         ill = [n for n in things if n.kind in ILL and not n.negated and n.links[0].how != "dense"]
@@ -426,13 +415,15 @@ class FromFrame:
         ill = [n for n in ill if n.links[0].entity in about] or ([] if about else ill)
         illness = next((n for n in ill if is_an_illness(self.graph, n.links[0])), None)
         named = illness or next((n for n in ill if n in frame.asks[0].things), None)
-        usual: tuple[Intent, ...] = _KNOWN if illness else ()
-        if frame.asks[0].intent in _OF_A_MEDICINE:
+        usual = known["illness"] if illness else ()
+        if frame.asks[0].intent in known["of_a_medicine"]:
             medicine = frame.is_unclear and things and things[0].kind in MEDICINES
-            named, usual = things[0] if medicine else None, _KNOWN_OF_A_MEDICINE
+            named, usual = things[0] if medicine else None, known["medicine"]
         likely = [a for a in (*frame.asks, *frame.alternatives) if a.probability >= _ANOTHER]
         readings = [i for a in likely for i in (plan()[a.intent].instead, a.intent) if i]
-        intents = [i for i in dict.fromkeys((*map(Intent, readings), *usual)) if plan()[i].operator in _OF_ONE_THING]
+        intents = [
+            i for i in map(Intent, dict.fromkeys((*readings, *usual))) if plan()[i].operator in known["operators"]
+        ]
         answers = (self._answer(query, Ask(i, (named,))) for i in intents if named)
         lists = ([e for e in found if e.triples and e.kind in ("neighbours", "text")] for found in answers)
         for pieces in islice(filter(None, lists), _LISTS):

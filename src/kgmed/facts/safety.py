@@ -442,8 +442,7 @@ class _Gate:
         told += [(t, frozenset[str](), True) for t in self.told.allergens]
         labels = warnings_of(self.graph).of(node) if told else ()
         said = {w.text for w in labels if any(t.level(w, ids, allergy=a) is Level.CARE for t, ids, a in told)}
-        own = triples_of(self.graph, node, said) if said else []
-        return (*map(self.graph.triple, dict.fromkeys(edges)), *own)
+        return (*map(self.graph.triple, dict.fromkeys(edges)), *(triples_of(self.graph, node, said) if said else []))
 
     def _risks(self, node: int, treated: frozenset[int]) -> Iterator[Reason]:
         """What a medicine can cause that the patient has, and an allergy with which labels forbid its class."""

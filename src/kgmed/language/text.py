@@ -203,8 +203,7 @@ def fold_normalised(key: str) -> str:
     words = key.split()
     if len(words) < 2 and not (words and words[0].isascii()):
         return "".join(words)
-    kept = {fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}
-    return " ".join(sorted(kept))
+    return " ".join(sorted({fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}))
 
 
 class _Words(dict[str, str]):

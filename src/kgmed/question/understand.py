@@ -518,20 +518,13 @@ def _by_kinds(shares: NDArray[np.float32], kinds: set[str]) -> NDArray[np.float3
     return moved
 
 
-_WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of subject and object that an intent has
-    Intent.USES: (MEDICINES | {"test", "procedure"}, frozenset()),
-    Intent.SIDE_EFFECTS: (MEDICINES, frozenset()),
-    Intent.CONTRAINDICATIONS: (MEDICINES, frozenset()),
-    Intent.DOSAGE: (MEDICINES, frozenset()),
-    Intent.DOSE_CHANGE: (TAKEN, frozenset()),
-    Intent.DRUG_CLASS: (MEDICINES, frozenset()),
-    Intent.INTERACTIONS: (MEDICINES | {"food"}, MEDICINES | {"food"}),
-    Intent.SAFETY: (MEDICINES | {"food", "test", "procedure"}, frozenset()),
-    Intent.TREATMENT: (ILL, frozenset()),
-    Intent.SYMPTOMS: (ILL, frozenset()),
-    Intent.TESTS: (ILL, frozenset()),
-    Intent.DIET: (ILL, frozenset()),
-    Intent.DRUG_CAUSES: (ILL, frozenset()),
+_WANTS: dict[Intent, frozenset[str]] = {  # the kinds of subject that an intent has
+    **dict.fromkeys((Intent.SIDE_EFFECTS, Intent.CONTRAINDICATIONS, Intent.DOSAGE, Intent.DRUG_CLASS), MEDICINES),
+    **dict.fromkeys((Intent.TREATMENT, Intent.SYMPTOMS, Intent.TESTS, Intent.DIET, Intent.DRUG_CAUSES), ILL),
+    Intent.USES: MEDICINES | {"test", "procedure"},
+    Intent.DOSE_CHANGE: TAKEN,
+    Intent.INTERACTIONS: MEDICINES | {"food"},
+    Intent.SAFETY: MEDICINES | {"food", "test", "procedure"},
 }
 _NEVER_ILL = frozenset({"population", "body part"})  # what helps a teenager or a neck is asked of what they have
 _NO_THINGS = frozenset(  # kinds of entries of a classification that nothing is asked of beside others
@@ -589,7 +582,7 @@ def _ask(
     """
     there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
     there = [(n, slot) for n, slot in there if n.kind not in _NO_THINGS] or there
-    kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
+    kinds = _WANTS.get(intent, frozenset())
     if kinds is ILL:
         of_ill = [(n, slot) for n, slot in there if n.kind not in _NEVER_ILL]
         measured = {c.span[0] for c in narrowed if c.kind == "value"}  # a sign of what is treated

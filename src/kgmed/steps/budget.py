@@ -91,8 +91,7 @@ class Within:
         if not triples:
             return None
         note = f"the best of {len(cited)} pieces of evidence was cut to fit {self.most} tokens, the others dropped"
-        shown = replace(piece, text=f"{said} …", triples=triples)
-        return "\n".join([*section.heading, f"{text} …"]), shown, note
+        return "\n".join([*section.heading, f"{text} …"]), replace(piece, text=f"{said} …", triples=triples), note
 
     def _order(self, cited: Sequence[Evidence], taken: Sequence[int]) -> list[int]:
         """The other pieces, by score and by how little each repeats those before it."""

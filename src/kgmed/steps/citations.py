@@ -106,8 +106,7 @@ def terms(text: str) -> frozenset[str]:
     )
     words = {_ENDING.sub("", singular(w)) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
     runs = _CJK_RUN.findall(_pattern("empty_characters").sub(" ", plain))
-    pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
-    return frozenset((words - _EMPTY_WORDS) | pairs)
+    return frozenset((words - _EMPTY_WORDS) | {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))})
 
 
 def numbers_in(text: str) -> frozenset[str]:

@@ -110,8 +110,7 @@ def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tu
     alike = np.zeros(len(others))
     alike[sifted] = common[sifted] / np.sqrt(np.maximum(many, 1))
     alike[np.argsort(-alike, kind="stable")[_LIKE:]] = 0.0
-    votes = np.bincount(finding, alike[other], minlength=len(findings))
-    return votes.astype(np.float64), rarity.astype(np.float64)
+    return np.bincount(finding, alike[other], minlength=len(findings)).astype(np.float64), rarity.astype(np.float64)
 
 
 _SURE = 0.97  # of a link: its ties are other records of the same thing
@@ -412,8 +411,7 @@ class Family:
         if own and role in (Role.ADVERSE, Role.COMPLICATION):
             products = (*node, *medicines_of(self.graph).get(self.substance(node[0]), ()))
             places = marking(self.graph, products) if role is Role.ADVERSE else specific(self.graph, node)
-            rows = [max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)]
-            return _last(rows, slips, own=own)
+            return _last([max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)], slips, own=own)
         if role is Role.TREATS and not own:
             return _last(self._by_substance(edges, breadth, self._of_others(entity, ends, back)), slips, own=own)
         if role is Role.GENE and own:

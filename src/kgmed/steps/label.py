@@ -397,8 +397,7 @@ def _warning(verdict: Verdict, language: str) -> str:
     """The warning about one sentence."""
     where, _, fact = verdict.reason.removeprefix("the ").partition(" says ")
     words, who = catalogue(language), f"label.{where}"
-    said = words(who) if who in words else where
-    return words("label.warning", who=said, sentence=verdict.sentence, fact=fact)
+    return words("label.warning", who=(words(who) if who in words else where), sentence=verdict.sentence, fact=fact)
 
 
 def _counted(said: Sequence[Verdict], kept: Sequence[Verdict], language: str) -> Iterator[str]:

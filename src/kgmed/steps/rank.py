@@ -377,8 +377,7 @@ class Rerank:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Best first, each with its score; equal texts are scored once, equal pieces kept once."""
-        asked = _asked(query, over_hypothesis=self.over_hypothesis)
-        return _ranked(self.scorer, [asked], evidence, self.keep, "max")
+        return _ranked(self.scorer, [_asked(query, over_hypothesis=self.over_hypothesis)], evidence, self.keep, "max")
 
 
 @dataclass(frozen=True, slots=True)

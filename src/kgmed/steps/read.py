@@ -36,8 +36,7 @@ def nothing(question: Question, context: Context, reader: str) -> Answer:
     'No evidence was found for this question.'
     """
     told = _LEFT_OUT if context.notes else _NONE
-    language = prompt_language(question)
-    return Answer(told[language], abstained=True, reader=reader, limits="; ".join(context.notes))
+    return Answer(told[prompt_language(question)], abstained=True, reader=reader, limits="; ".join(context.notes))
 
 
 # --- The ways in which a reply is of no use, each said in a few words.

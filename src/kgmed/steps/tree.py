@@ -140,8 +140,7 @@ class Reasoning:
         parts = outputs(answer.reasoning)
         graph = reasoning_graph(parts.inference or answer.reasoning)
         steps = [self.verdict(step, numbers, context.cited) for step in graph.steps]
-        invented = _invented(answer.text, parts.tree, numbers)
-        return replace(checked, verdicts=(*checked.verdicts, *steps, *invented))
+        return replace(checked, verdicts=(*checked.verdicts, *steps, *_invented(answer.text, parts.tree, numbers)))
 
     def verdict(self, step: Step, numbers: dict[str, int], cited: Sequence[Evidence]) -> Verdict:
         """Whether one step stands, and on what."""
