@@ -59,6 +59,29 @@ SAID = [  # question, what is said, what is not
     ("What can I take for acne while pregnant?", ["Sparfloxacin Tablets", "Which of these suit"], []),
     # of what treats an illness the medicines of the class that is asked for
     ("Which diuretic for heart failure?", ["Treatments of", "urosemide"], ["enalapril", "bisoprolol"]),
+    # where a message asks what no graph has, what is known of the illness that it names is told
+    (
+        "I have Friedreich's ataxia. I am 31 years old. Which treatments are there? Thank you.",
+        ["no treatments for Friedreich ataxia", "Findings of Friedreich ataxia"],
+        [],
+    ),
+    (
+        "My son was told that he has Williams syndrome. Where in Texas is a hospital that knows it? Thank you.",
+        ["no question that a medical graph answers", "What the graph has of Williams syndrome", "Findings of Williams"],
+        [],
+    ),
+    ("Which gene causes gout?", [], ["Treatments of"]),
+    # the heading of a message names what it is about
+    ("Psoriasis\nIt has been here for years. What treatment is there for the itching?", ["of Psoriasis"], []),
+    # what is of many kinds is not treated by one list, and no illness stands among treatments
+    ("My father has cancer. He is 70 years old. What treatment is there for it?", ["of many kinds"], ["ramadol"]),
+    ("treatment of brain damage", ["Citicoline"], ["Concussion"]),
+    # a product is named by what is in it, Chinese names in Latin letters come last, and what was withdrawn never
+    ("treatment of abdominal pain", ["Rociverine"], ["Rilaten"]),
+    ("treatment of tinnitus", ["Betahistine"], ["Sanbian"]),
+    ("treatment of obesity", ["Orlistat"], ["Sibutramine", "Fenfluramine"]),
+    # a thing is not held against itself
+    ("Is acute constipation a sign of diabetes? I have constipation.", [], ["can show Constipation"]),
 ]
 
 

@@ -21,6 +21,8 @@ def denied(text: str, *found: str) -> list[str]:
         ("He denies chest pain or cough.", ["chest pain", "cough"]),
         ("without rash, fever and cough", ["rash", "fever", "cough"]),
         ("cough but no fever", ["fever"]),
+        ("a cough, it is there but not fever", ["fever"]),
+        ("she is not a patient of rash", ["rash"]),
         ("no fever, but cough", ["fever"]),
         ("no fever; cough", ["fever"]),
         ("No fever. Cough.", ["fever"]),

@@ -24,6 +24,8 @@ ROWS: tuple[Row, ...] = tuple(
         "Rash",
         "Type I allergy",
         "3-M syndrome 3",
+        "Disorder of the spinal cord",
+        "Hypoplasia of the small bowel",
     )
 )
 
@@ -50,6 +52,9 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("I have an allergy of some type", []),  # who speaks is no numeral
         ("for 3 years now I'm tired", []),  # a name of numbers and letters is found as it is written alone
         ("3-M syndrome 3", ["3-M syndrome 3"]),
+        ("my spinal cord was looked at", []),  # a place is no illness of it
+        ("a disorder in my spinal cord", ["Disorder of the spinal cord"]),
+        ("my small bowel was removed", []),
     ],
 )
 def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, text: str, names: list[str]) -> None:

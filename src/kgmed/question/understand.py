@@ -261,7 +261,11 @@ class Trained:
             )
             refusing = refusing | {asked[0]: refusing.get(said, False)}
             form = Form.LIST if asked[0] is Intent.TREATMENT and said is not asked[0] else form
-        slots = self._slots(text, named, asked[0])
+        headed = _of_heading(text, named)
+        slots = [
+            "S" if n in headed and slot == "F" else slot
+            for n, slot in zip(named, self._slots(text, named, asked[0]), strict=True)
+        ]
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
         others = [] if any(c.kind == "value" for c in narrowed) and Intent.TEST_MEANING in asked else others
@@ -543,21 +547,17 @@ def _within(span: Place, places: Sequence[Place]) -> bool:
     return any(a <= span[0] and span[1] <= b for a, b in places)
 
 
-def _heading(text: str) -> Iterator[Place]:
-    r"""Where the heading of a message stands, which names what it is about: a short first line above others.
-
-    >>> list(_heading("Gout.\nMy father has it. What helps?")), list(_heading("I have gout. What helps?"))
-    ([(0, 5)], [])
-    """
+def _of_heading(text: str, named: Sequence[Named]) -> list[Named]:
+    """What is linked in the heading of a message, which names what it is about: a short first line above others."""
     first, _, rest = text.partition("\n")
-    if rest.strip() and len(first.split()) <= _OF_A_HEADING and not has_cjk(first):
-        yield 0, len(first)
+    short = bool(rest.strip()) and len(first.split()) <= _OF_A_HEADING and not has_cjk(first)
+    return [n for n in named if short and n.links and n.spans[0][0] < len(first)]
 
 
 def _outright(text: str, named: Sequence[Named], places: Sequence[Place]) -> list[Named]:
     """What stands in some places of a text; nothing where it may refer back: "bladder cancer ... that tumour"."""
-    headings = [n for n in named if n.links and any(_within(at, [*_heading(text)]) for at in n.spans)]
-    inside = [n for n in named if n in headings or any(a <= at < b for a, b in places for at, _ in n.spans)]
+    headed = _of_heading(text, named)
+    inside = [n for n in named if n in headed or any(a <= at < b for a, b in places for at, _ in n.spans)]
     told = [n.names[0].casefold() for n in named if n not in inside]
     back = {m.end() + gap for m in vocabulary.listed("what refers back").finditer(text) for gap in (0, 1)}
     refers = (back & {at for at, _ in n.spans} or any(t.endswith(n.names[0].casefold()) for t in told) for n in inside)
