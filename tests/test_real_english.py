@@ -72,7 +72,11 @@ SAID = [  # question, what is said, what is not
     ),
     ("Which gene causes gout?", [], ["Treatments of"]),
     # the heading of a message names what it is about
-    ("Psoriasis\nIt has been here for years. What treatment is there for the itching?", ["of Psoriasis"], []),
+    (
+        "SUBJECT: Psoriasis\nMESSAGE: I have had this for years. What treatment is there for the itching?",
+        ["Treatments of psoriasis"],
+        [],
+    ),
     # what is of many kinds is not treated by one list, and no illness stands among treatments
     ("My father has cancer. He is 70 years old. What treatment is there for it?", ["of many kinds"], ["ramadol"]),
     ("treatment of brain damage", ["Citicoline"], ["Concussion"]),
