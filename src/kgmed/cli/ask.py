@@ -416,11 +416,7 @@ def _begin(text: str) -> str:
 
 Stream = Annotated[
     bool | None,
-    typer.Option(
-        "--stream/--no-stream",
-        help="Stream the model's reply; default: only on a terminal.",
-        hidden=True,
-    ),
+    typer.Option("--stream/--no-stream", help="Stream the model's reply; default: only on a terminal.", hidden=True),
 ]
 
 

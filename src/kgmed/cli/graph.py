@@ -129,8 +129,7 @@ def build(
     look: Annotated[bool, typer.Option("--look", help="Show how the file is read; build nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build even if it exists.")] = False,
     train: Annotated[
-        bool,
-        typer.Option("--train/--no-train", help="Then train the map of its names, in the background."),
+        bool, typer.Option("--train/--no-train", help="Then train the map of its names, in the background.")
     ] = True,
     shards: Annotated[int, typer.Option(help="Number of shards, for a graph larger than memory; 0 = none.", min=0)] = 0,
     as_json: Json = False,

@@ -450,13 +450,7 @@ def _is_ill(entity: Entity) -> bool:
 
 
 def _joined(triples: Sequence[Triple]) -> str:
-    """The triples in words, those of one head and relation together.
-
-    >>> from kgmed.records import Relation
-    >>> a, b, c = (Entity(n, n) for n in "abc")
-    >>> _joined([Triple(a, Relation("treats"), b), Triple(a, Relation("treats"), c)])
-    'a — treats → b, c'
-    """
+    """The triples in words, those of one head and relation together."""
     rows: dict[tuple[str, str], list[str]] = {}
     for t in triples:
         rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)

@@ -179,9 +179,6 @@ def _framed(text: str, frames: _Gaps) -> str:
     """What a frame says around what is left of a text; "" where that is not known.
 
     Words that Chinese says behind a list and English in front of it may be said of its last alone.
-
-    >>> in_english("既往结核病史"), in_english("发热或血钙过高"), in_english("可能与清化热痰有关")
-    ('history of tuberculosis', '', '')
     """
     for english, inner in _filled(text, frames):
         crossing = text.startswith(inner) and not english.startswith("{}")

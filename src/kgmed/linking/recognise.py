@@ -396,9 +396,6 @@ def _disjoint(spans: list[Span], *, last: bool = False) -> list[Span]:
     """The longest spans that do not overlap, in order; of equal ones the exact, then the leftmost or the `last`.
 
     The last has the head of a phrase: hepatitis B of "chronic hepatitis B", back pain of "lower back pain".
-
-    >>> [(s.start, s.end) for s in _disjoint([Span(0, 2, True), Span(1, 4, True), Span(3, 5, True), Span(4, 5, True)])]
-    [(1, 4), (4, 5)]
     """
     taken: set[int] = set()
     chosen = []
@@ -426,11 +423,6 @@ def _begins(text: str, start: int, stops: Container[int], ends: Container[int], 
     """Where the name of a Chinese drug begins: at a word that ends another (服用, 的), another name's end or a sign.
 
     What ends a noun must have its beginning too, and of the name of a `piece` (胃安胶囊) it must be a word's.
-
-    >>> _begins("吃野牡丹", 1, {0}, ()), _begins("多花野牡丹", 2, (), ())
-    (1, 0)
-    >>> _begins("香药胃安胶囊", 2, (), (), piece=True), _begins("我吃胃安胶囊", 2, (), (), piece=True)
-    (0, 2)
     """
 
     def may_begin(at: int) -> bool:

@@ -221,11 +221,6 @@ def _content(name: str) -> frozenset[str]:
     """The stems of a name's content words, without a general ending where two others are left that are no place.
 
     None are left of a name of which two words are worded as one: who has a small bowel has no hypoplasia of it.
-
-    >>> sorted(_content("Fracture of the hand")), sorted(_content("Eye alignment disorder"))
-    (['fractur', 'hand'], ['align', 'eye'])
-    >>> sorted(_content("Disorder of the spinal cord")), sorted(_content("Hypoplasia of the small bowel"))
-    (['cord', 'disord', 'spinal'], [])
     """
     stems = frozenset(_stem(w) for w in canonical_words(name))
     short = stems - _ENDINGS - {"due"}

@@ -427,13 +427,7 @@ def _set_so(settings: Mapping[str, object], chosen: Config) -> bool:
 
 
 def _file_name(spec: str) -> str:
-    """What a model in a file is called in the cache.
-
-    >>> _file_name("models/a.gguf"), _file_name("gguf/models/a.gguf"), _file_name("")
-    ('gguf/a.gguf', 'gguf/a.gguf', '')
-    >>> _file_name("hf/org/name")
-    'hf/org/name'
-    """
+    """What a model in a file is called in the cache."""
     if spec.startswith("hf/"):
         path = Path(spec.removeprefix("hf/")).expanduser()
         return f"hf/{path.name}" if path.exists() else spec

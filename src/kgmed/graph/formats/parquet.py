@@ -139,13 +139,7 @@ def _described(table: _Table, own: tuple[tuple[str, str], ...]) -> _Table:
 
 
 def _size(value: str, kind: str) -> str:
-    """The SQL of how many bytes a value has as text, without unpacking it; "" for what is no text, number or list.
-
-    >>> _size('"a"', "BIGINT"), _size('"a"', "VARCHAR"), _size('"a"', "STRUCT(f VARCHAR)")
-    ('40', 'coalesce(strlen("a"::VARCHAR), 0)', '')
-    >>> _size('"a"', "BIGINT[]")
-    'coalesce(list_sum(list_transform("a", lambda x: 40 + 40)), 0)'
-    """
+    """The SQL of how many bytes a value has as text, without unpacking it; "" for what is no text, number or list."""
     if many := _MANY.search(kind):
         inner = _size("x", kind[: many.start()])
         return f"coalesce(list_sum(list_transform({value}, lambda x: {_OBJECT} + {inner})), 0)" if inner else ""

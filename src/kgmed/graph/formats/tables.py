@@ -518,12 +518,7 @@ class RecordReader:
         yield denied(edge, self.relations[relation], record.line) if negated or is_denied(said) else edge
 
     def _called(self, key: str, identifier: str) -> str:
-        """The name of an entity to which no table gives one: its id where that got the graph's prefix, as a name does.
-
-        >>> reader = RecordReader("mine", {}, {})
-        >>> [reader._called(reader.key(text), text) for text in ("gout", "DOID:1", "17")]
-        ['gout', '', '']
-        """
+        """The name of an entity that no table names: its id where that got the graph's prefix, as a name does."""
         return identifier if key == f"{self.name}:{identifier}" and not identifier.isdecimal() else ""
 
     def _end(self, key: str, name: str, kind: str) -> Iterator[NodeRow]:

@@ -202,9 +202,6 @@ def _places(header: Sequence[str]) -> dict[str, int]:
     """What the columns say -> their places; nothing where a header does not name head, relation and tail.
 
     Of three columns the middle one tells.
-
-    >>> _places(["source", "type", "target"]), _places(["type", "is a", "label"]), _places(["a", "relation", "b"])
-    ({'head': 0, 'tail': 2, 'relation': 1}, {}, {'head': 0, 'relation': 1, 'tail': 2})
     """
     said = said_by(tuple(header))
     if {"head", "relation", "tail"} <= said.keys():

@@ -210,10 +210,7 @@ class DatabaseGraph:
         """The entity of that id with its description; raises `UnknownName`."""
         for row in self.database.rows("entity", id=entity_id):
             return Entity(*row)
-        raise self._unknown(entity_id)
-
-    def _unknown(self, entity_id: str) -> UnknownName:
-        return UnknownName(f"entity of {self.name}", entity_id, (), "search by name")
+        raise UnknownName(f"entity of {self.name}", entity_id, (), "search by name")
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""

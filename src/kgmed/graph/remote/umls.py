@@ -249,13 +249,7 @@ def _match(entity: Entity, name: str, score: float, *, exact: bool) -> Match:
 
 
 def _identity(uri: str) -> str:
-    """The id of what a `relatedId` points to; "" where it cannot be told.
-
-    >>> _identity("https://uts-ws.nlm.nih.gov/rest/content/2022AA/source/MDR/20000178")
-    'MDR:20000178'
-    >>> _identity("https://uts-ws.nlm.nih.gov/rest/content/2022AA/CUI/C0018681"), _identity("NONE")
-    ('umls:C0018681', '')
-    """
+    """The id of what a `relatedId` points to; "" where it cannot be told."""
     found = _TARGET.search(uri)
     if not found:
         return ""
