@@ -242,10 +242,8 @@ class Lists:
             return pieces
         if role is Role.TREATS:  # no disease is guessed and treated
             return pieces
-        ill, shown = (
-            [x.entity for x in stated],
-            Family(self.graph).is_symptom,
-        )  # who sees it is not told by what shows it
+        ill, shown = [x.entity for x in stated], Family(self.graph).is_symptom
+        # who sees an illness is not told by what shows it
         illness = bool(ill) and all(e.kind == "disease" and (role is Role.CARE or not shown(e)) for e in ill)
         several = len(stated) > 1 or self._of_several(links)
         implied = self._implied(query, links) if speaking or (self.through and several and not illness) else {}
